@@ -1,0 +1,51 @@
+# Two commands matter: `make up` (the demo) and `make test`. Both set up .venv on first use.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+UV     := $(shell sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench histories lock clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+# uv installs the lock several times faster than pip; where it has no wheel, pip does the same job.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Fascicle needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (first use, or the lock changed) ..."
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV)" \
+	    && $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock; then :; \
+	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV): $(READY)
+
+up: $(READY) ## run the demo: everything on this machine, with upstreams of its own
+	@exec $(BIN)/fascicle up --demo
+
+test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
+	@$(BIN)/python -m pytest
+
+check: $(READY) ## format, lint, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## measure the real stack against the raw database, one table
+	@$(BIN)/python -m bench.ingest
+
+histories: $(READY) ## record tests/histories anew (after a deliberate workflow change)
+	@$(BIN)/python -m tests.histories.record
+
+lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" --group dev pyproject.toml -o requirements.lock
+
+clean: ## remove .venv, caches and the demo's data (your own .fascicle/ stays)
+	rm -rf $(VENV) .fascicle-demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

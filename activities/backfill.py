@@ -1,0 +1,184 @@
+"""Reading a source's whole list and storing it page by page: the first sync, and a look at it now and then.
+
+Set-based and idempotent: a crash repeats at most the page under way. What is history stays silent (C7); what
+is news is committed as owed to the followers together with the chapter itself.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from activities.metrics import count_ingested
+from activities.source import PollPolicy, SourceFacts, Wait, as_wait, keyed_chapters, record_success
+from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
+from fascicle.domain.errors import MustWait, RetryableError
+from fascicle.sites.base import Sites
+from fascicle.storage import chapter as chapters
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from fascicle.storage.source import Source
+
+# Uploads become visible a little after the time they carry.
+_NEWS_SLACK = timedelta(days=1)
+_MOST_PAGES = 500
+_OWED_PER_PAGE = 200
+
+
+class BackfillProgress(BaseModel):
+    """Where the listing stands. Survives crashes as heartbeat details, waits as the next input."""
+
+    started_at: datetime
+    cursor: str | None = None
+    pages: int = 0
+    rows: int = 0
+    total: int = 0
+    new: int = 0
+    newest: datetime | None = None
+
+    def advance(self, page: ListingPage, new: int) -> None:
+        if self.pages == 0:
+            self.total = page.total
+        self.pages += 1
+        self.rows += page.rows
+        self.new += new
+        self.cursor = page.next_cursor
+        published = [u.published_at for u in page.uploads if u.published_at]
+        self.newest = max([*published, *([self.newest] if self.newest else [])], default=None)
+
+    @property
+    def is_complete(self) -> bool:
+        """Fewer rows than promised: something moved meanwhile. None at all: rather a fault than a fact."""
+        return 0 < self.total <= self.rows
+
+
+class BackfillInput(BaseModel):
+    source_id: str
+    now: datetime
+    progress: BackfillProgress | None = None
+
+
+class BackfillResult(BaseModel):
+    gone: bool = False
+    wait: Wait | None = None
+    unfinished: bool = False
+    """The worker is shutting down: go on from `progress` elsewhere."""
+    progress: BackfillProgress | None = None
+    vanished: int = 0
+    facts: SourceFacts | None = None
+
+
+class OwedInput(BaseModel):
+    source_id: str
+    after: int = 0
+
+
+class OwedChapter(BaseModel):
+    chapter_id: int
+    key: str
+
+
+class OwedPage(BaseModel):
+    chapters: list[OwedChapter]
+    more: bool
+
+
+class BackfillActivities:
+    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy) -> None:
+        self._engine = engine
+        self._sites = sites
+        self._policy = policy
+
+    @activity.defn
+    async def backfill_source(self, backfill: BackfillInput) -> BackfillResult:
+        async with transaction(self._engine) as connection:
+            source = await sources.get(connection, backfill.source_id)
+        if source is None or source.removed_at is not None:
+            return BackfillResult(gone=True)
+        progress = _resume(backfill)
+        try:
+            async with heartbeating(lambda: progress):
+                finished = await self._read_and_store(source, progress)
+        except MustWait as wait:
+            return BackfillResult(wait=as_wait(wait), progress=progress)
+        if not finished:
+            return BackfillResult(unfinished=True, progress=progress)
+        return await self._conclude(source, progress, backfill.now)
+
+    @activity.defn
+    async def list_owed(self, owed: OwedInput) -> OwedPage:
+        """Chapters of the source whose followers are still to be told, a page at a time."""
+        async with transaction(self._engine) as connection:
+            rows = await chapters.owed_chapters(
+                connection, owed.source_id, after=owed.after, limit=_OWED_PER_PAGE
+            )
+        return OwedPage(
+            chapters=[OwedChapter(chapter_id=chapter_id, key=key) for chapter_id, key in rows],
+            more=len(rows) == _OWED_PER_PAGE,
+        )
+
+    async def _read_and_store(self, source: Source, progress: BackfillProgress) -> bool:
+        """Page by page from where `progress` stands, which it advances. False: interrupted by a shutdown."""
+        site = self._sites.named(source.site)
+        while progress.pages < _MOST_PAGES:
+            page = await site.everything(source.site_key, source.languages, progress.cursor)
+            new = await self._store_page(source, page.uploads, progress.started_at)
+            progress.advance(page, new)
+            if page.next_cursor is None:
+                return True
+            if activity.is_worker_shutdown():
+                return False
+        raise RetryableError("endless_list", f"{source.title} has more than {_MOST_PAGES} pages of chapters.")
+
+    async def _store_page(self, source: Source, uploads: Sequence[Upload], started_at: datetime) -> int:
+        """Fold one page in; how many chapters of it the source did not have yet."""
+        async with transaction(self._engine) as connection:
+            known = await chapters.known_uploads(connection, source.id, uploads)
+            listed = await keyed_chapters(connection, source, uploads, known)
+            _, buried = await chapters.settled_keys(connection, source.id, [c.key for c in listed])
+            stored = await chapters.fold_in(
+                connection,
+                source_id=source.id,
+                series_id=source.series_id,
+                chapters=[c for c in listed if c.key not in buried],
+                news={c.key for c in listed if _deserves_notice(c, source)},
+                now=started_at,
+            )
+        new = sum(chapter.new_source for chapter in stored)
+        count_ingested(source.site, new)
+        return new
+
+    async def _conclude(self, source: Source, progress: BackfillProgress, now: datetime) -> BackfillResult:
+        async with transaction(self._engine) as connection:
+            vanished = 0
+            if progress.is_complete:
+                vanished = await chapters.flag_vanished(connection, source.id, progress.started_at, now)
+            newest = progress.newest or (now if source.first_synced_at is None else None)
+            facts = await record_success(
+                connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
+            )
+        return BackfillResult(progress=progress, vanished=vanished, facts=facts)
+
+
+def _resume(backfill: BackfillInput) -> BackfillProgress:
+    """From the last heartbeat of an attempt that died, else from the last wait, else from the start."""
+    details = activity.info().heartbeat_details
+    if details:
+        return BackfillProgress.model_validate(details[0])
+    return backfill.progress or BackfillProgress(started_at=backfill.now)
+
+
+def _deserves_notice(chapter: ListedChapter, source: Source) -> bool:
+    if chapter.best.unavailable:
+        return False
+    if source.first_synced_at is not None:
+        since = source.last_success_at or source.first_synced_at
+        return is_news(chapter, since - _NEWS_SLACK)
+    if source.announce_history:
+        return True
+    # Another source of the series knew of everything until then; only what came later is news.
+    since_sibling = source.sibling_success_at
+    return chapter.published_at is not None and since_sibling is not None and is_news(chapter, since_sibling)

@@ -1,0 +1,61 @@
+"""Storing one new chapter (C6)."""
+
+from datetime import datetime
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.metrics import count_ingested
+from fascicle.domain.chapter import ListedChapter
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.names import ingest_job_key
+from fascicle.storage import chapter as chapters
+from fascicle.storage import dead_letter
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+
+
+class IngestInput(BaseModel):
+    source_id: str
+    series_id: str
+    site: str
+    series_title: str
+    chapter: ListedChapter
+
+
+class StoreInput(BaseModel):
+    ingest: IngestInput
+    now: datetime
+
+
+class StoreResult(BaseModel):
+    chapter_id: int
+    new_chapter: bool
+    owed: bool
+    """Followers are still to be told; also true when an earlier attempt stored the chapter and died."""
+
+
+class ChapterActivities:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    @activity.defn
+    async def store_chapter(self, store: StoreInput) -> StoreResult:
+        ingest = store.ingest
+        async with transaction(self._engine) as connection:
+            if await sources.get(connection, ingest.source_id) is None:
+                raise PermanentError("source_gone", f"There is no source {ingest.source_id} any more.")
+            [stored] = await chapters.fold_in(
+                connection,
+                source_id=ingest.source_id,
+                series_id=ingest.series_id,
+                chapters=[ingest.chapter],
+                news={ingest.chapter.key},
+                now=store.now,
+            )
+            job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
+            await dead_letter.resolve(connection, "ingest", job_key, store.now)
+        if stored.new_source:
+            count_ingested(ingest.site, 1)
+        return StoreResult(chapter_id=stored.chapter_id, new_chapter=stored.new_chapter, owed=stored.owed)

@@ -1,0 +1,97 @@
+"""Around every activity: our errors become Temporal's, jobs are counted and timed, logs carry their names."""
+
+import random
+import time
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from temporalio import activity
+from temporalio.common import MetricGauge
+from temporalio.exceptions import ApplicationError, CancelledError
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from fascicle.domain.errors import FascicleError
+from fascicle.runtime.logs import get_logger
+
+_LONGEST_BACKOFF = 300.0
+
+log = get_logger("fascicle.activity")
+
+
+class ActiveJobs:
+    """How many activities run in this process right now."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.gauge: MetricGauge | None = None
+
+    def change(self, by: int) -> None:
+        self.count += by
+        if self.gauge is not None:
+            self.gauge.set(self.count)
+
+
+class FascicleInterceptor(Interceptor):
+    def __init__(self, active: ActiveJobs, *, retry_base_seconds: float) -> None:
+        self._active = active
+        self._retry_base = retry_base_seconds
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        return _Inbound(next, self._active, self._retry_base)
+
+
+class _Inbound(ActivityInboundInterceptor):
+    def __init__(self, following: ActivityInboundInterceptor, active: ActiveJobs, retry_base: float) -> None:
+        super().__init__(following)
+        self._active = active
+        self._retry_base = retry_base
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        info = activity.info()
+        started = time.monotonic()
+        status = "succeeded"
+        self._active.change(+1)
+        with structlog.contextvars.bound_contextvars(
+            workflow_id=info.workflow_id, stage=info.activity_type, attempt=info.attempt
+        ):
+            try:
+                return await super().execute_activity(input)
+            except FascicleError as error:
+                status = "retried" if error.retryable else "failed"
+                raise self._translated(error) from error
+            except CancelledError:
+                status = "cancelled"
+                raise
+            except Exception as error:
+                status = "crashed"
+                log.exception("activity_crashed", error=str(error))
+                raise
+            finally:
+                self._active.change(-1)
+                _record_job(info.activity_type, status, time.monotonic() - started)
+
+    def _translated(self, error: FascicleError) -> ApplicationError:
+        attempt = activity.info().attempt
+        delay = min(_LONGEST_BACKOFF, self._retry_base * 2 ** (attempt - 1)) * random.uniform(0.8, 1.2)  # noqa: S311
+        record = error.record(stage=activity.info().activity_type, attempt=attempt)
+        log.warning(
+            "activity_failed",
+            error=record.model_dump(exclude_none=True),
+            delay_ms=round(delay * 1000) if error.retryable else None,
+        )
+        return ApplicationError(
+            error.message,
+            record.model_dump(),
+            type=error.code,
+            non_retryable=not error.retryable,
+            next_retry_delay=timedelta(seconds=delay) if error.retryable else None,
+        )
+
+
+def _record_job(kind: str, status: str, seconds: float) -> None:
+    meter = activity.metric_meter()
+    meter.create_counter("fascicle_jobs").add(1, {"kind": kind, "status": status})
+    meter.create_histogram_timedelta("fascicle_job_duration_seconds").record(
+        timedelta(seconds=seconds), {"kind": kind}
+    )

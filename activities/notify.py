@@ -1,0 +1,206 @@
+"""Telling the followers of a chapter: a row each, then a message through each of their channels (C8).
+
+A message cannot be taken back, so the intent is committed before it leaves. If the sender dies in between,
+nobody knows whether it arrived: such a delivery is never repeated, but left as `unconfirmed` for a person.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from activities.metrics import count_notifications
+from fascicle.domain.errors import ErrorRecord, PermanentError
+from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.storage import dead_letter
+from fascicle.storage import notification as notifications
+from fascicle.storage.database import transaction
+from fascicle.storage.notification import Delivery
+
+_FOLLOWERS_PER_PAGE = 1000
+_DELIVERIES_PER_ROUND = 200
+_ATTEMPTS = 5
+_FIRST_BACKOFF = timedelta(seconds=5)
+
+
+class AnnounceInput(BaseModel):
+    chapter_id: int
+    now: datetime
+
+
+class AnnounceResult(BaseModel):
+    followers: int = 0
+    told: int = 0
+    deliveries: int = 0
+
+
+class DeliverInput(BaseModel):
+    chapter_id: int
+    now: datetime
+
+
+class DeliverResult(BaseModel):
+    sent: int = 0
+    failed: int = 0
+    unconfirmed: int = 0
+    next_attempt_seconds: float | None = None
+    """When the next round is due; None: every delivery is settled."""
+
+
+Clock = Callable[[], datetime]
+
+
+def _running_clock(start: datetime) -> Clock:
+    """The workflow's time, running on while the activity works: tests may skip a workflow's time."""
+    began = time.monotonic()
+    return lambda: start + timedelta(seconds=time.monotonic() - began)
+
+
+class NotifyActivities:
+    def __init__(self, engine: AsyncEngine, notifier: Notifier, concurrency: int) -> None:
+        self._engine = engine
+        self._notifier = notifier
+        self._concurrency = concurrency
+
+    @activity.defn
+    async def announce_chapter(self, announce: AnnounceInput) -> AnnounceResult:
+        """One row per follower, in pages; then the chapter is no longer owed."""
+        result, after = AnnounceResult(), ""
+        async with heartbeating():
+            while True:
+                async with transaction(self._engine) as connection:
+                    page = await notifications.fan_out(
+                        connection,
+                        announce.chapter_id,
+                        after=after,
+                        limit=_FOLLOWERS_PER_PAGE,
+                        now=announce.now,
+                    )
+                result.followers += page.followers
+                result.told += page.told
+                result.deliveries += page.queued
+                if page.followers < _FOLLOWERS_PER_PAGE or page.last_user is None:
+                    break
+                after = page.last_user
+        async with transaction(self._engine) as connection:
+            await notifications.mark_announced(connection, announce.chapter_id)
+        count_notifications("created", result.told)
+        return result
+
+    @activity.defn
+    async def deliver_due(self, deliver: DeliverInput) -> DeliverResult:
+        """One round over the deliveries of a chapter that are due."""
+        clock = _running_clock(deliver.now)
+        async with transaction(self._engine) as connection:
+            doubtful = await notifications.doubt_interrupted(connection, deliver.chapter_id)
+            for delivery_id in doubtful:
+                await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
+            headline = await notifications.headline(connection, deliver.chapter_id)
+            due = await notifications.due(
+                connection, deliver.chapter_id, now=clock(), limit=_DELIVERIES_PER_ROUND
+            )
+        if headline is None:
+            raise PermanentError("chapter_gone", f"There is no chapter {deliver.chapter_id}.")
+        async with heartbeating():
+            outcomes = await self._send_all(deliver, due, message_for(headline), clock)
+        outcomes += ["unconfirmed"] * len(doubtful)
+        for outcome in outcomes:
+            count_notifications(outcome)
+        return DeliverResult(
+            sent=outcomes.count("sent"),
+            failed=outcomes.count("failed"),
+            unconfirmed=outcomes.count("unconfirmed"),
+            next_attempt_seconds=await self._next_round(deliver.chapter_id, clock),
+        )
+
+    async def _send_all(
+        self, deliver: DeliverInput, due: list[Delivery], message: Message, clock: Clock
+    ) -> list[str]:
+        slots = asyncio.Semaphore(self._concurrency)
+
+        async def send_one(delivery: Delivery) -> str:
+            async with slots:
+                # On shutdown nothing new leaves; what is pending stays so for the next worker.
+                if activity.is_worker_shutdown():
+                    return "pending"
+                return await self._send(deliver, delivery, message, clock)
+
+        return list(await asyncio.gather(*(send_one(delivery) for delivery in due)))
+
+    async def _send(self, deliver: DeliverInput, delivery: Delivery, message: Message, clock: Clock) -> str:
+        async with transaction(self._engine) as connection:
+            if not await notifications.claim(connection, delivery.id, clock()):
+                return "taken"
+        sent = await self._notifier.send(delivery.channel_url, message)
+        state = _state_after(sent, delivery.attempts + 1)
+        async with transaction(self._engine) as connection:
+            await notifications.settle(
+                connection,
+                delivery.id,
+                state,
+                now=clock(),
+                error=sent.error,
+                next_attempt_at=clock() + _backoff(delivery.attempts),
+            )
+            if state in ("failed", "unconfirmed"):
+                error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
+                await _bury(connection, deliver, delivery.id, error, attempts=delivery.attempts + 1)
+        return "retried" if state == "pending" else state
+
+    async def _next_round(self, chapter_id: int, clock: Clock) -> float | None:
+        async with transaction(self._engine) as connection:
+            at = await notifications.next_attempt_at(connection, chapter_id)
+        return None if at is None else max(0.0, (at - clock()).total_seconds())
+
+
+def message_for(headline: dict[str, Any]) -> Message:
+    chapter = f"Chapter {headline['number']}" if headline["number"] else "A new chapter"
+    named = f"{chapter}: {headline['title']}" if headline["title"] else chapter
+    return Message(title=f"{headline['series']}: {chapter}", body=f"{named}\n{headline['url']}")
+
+
+def _state_after(sent: Sent, attempts: int) -> str:
+    if sent.ok:
+        return "sent"
+    if not sent.certain:
+        return "unconfirmed"
+    return "failed" if attempts >= _ATTEMPTS else "pending"
+
+
+def _backoff(attempts: int) -> timedelta:
+    factor: float = 2**attempts * random.uniform(0.8, 1.2)  # noqa: S311
+    return _FIRST_BACKOFF * factor
+
+
+def _refused(sent: Sent) -> ErrorRecord:
+    return _error("delivery_failed", sent.error or "the service refused the message")
+
+
+def _unconfirmed(why: str) -> ErrorRecord:
+    return _error("delivery_unconfirmed", f"The message may or may not have arrived: {why}")
+
+
+def _error(code: str, message: str) -> ErrorRecord:
+    return ErrorRecord(error_type="DeliveryError", error_code=code, message=message, retryable=False)
+
+
+async def _bury(
+    connection: AsyncConnection, deliver: DeliverInput, delivery_id: int, error: ErrorRecord, *, attempts: int
+) -> None:
+    await dead_letter.bury(
+        connection,
+        kind="deliver",
+        job_key=str(delivery_id),
+        workflow_id=activity.info().workflow_id or "",
+        job_input={"chapter_id": deliver.chapter_id, "delivery_id": delivery_id},
+        error=error,
+        attempts=attempts,
+        now=deliver.now,
+    )

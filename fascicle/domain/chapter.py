@@ -1,0 +1,98 @@
+"""What a site lists: uploads, and the chapters they amount to."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import BaseModel
+
+from fascicle.domain.chapter_key import number_of
+
+
+class Upload(BaseModel):
+    """One readable thing on a site: a chapter number by one group in one language."""
+
+    upload_id: str
+    number: str | None = None
+    volume: str | None = None
+    title: str | None = None
+    language: str | None = None
+    group: str | None = None
+    url: str
+    external: bool = False
+    pages: int | None = None
+    published_at: datetime | None = None
+    unavailable: bool = False
+
+
+class ListedChapter(BaseModel):
+    """All uploads of one chapter key, best first."""
+
+    key: str
+    uploads: list[Upload]
+
+    @property
+    def best(self) -> Upload:
+        return self.uploads[0]
+
+    @property
+    def number(self) -> Decimal | None:
+        return number_of(self.best.number)
+
+    @property
+    def title(self) -> str | None:
+        return next((u.title for u in self.uploads if u.title), None)
+
+    @property
+    def volume(self) -> str | None:
+        return next((u.volume for u in self.uploads if u.volume), None)
+
+    @property
+    def published_at(self) -> datetime | None:
+        """When the chapter could first be read."""
+        return min((u.published_at for u in self.uploads if u.published_at), default=None)
+
+
+@dataclass(frozen=True)
+class SeriesInfo:
+    site_key: str
+    title: str
+    url: str
+    numbering_restarts: bool = False
+
+
+@dataclass(frozen=True)
+class ListingPage:
+    """One page of a site's chapter list. `next_cursor` is opaque; None means the end was reached."""
+
+    uploads: Sequence[Upload]
+    rows: int
+    """How many entries the page had, those we could not use included."""
+    total: int
+    next_cursor: str | None
+
+
+def fold_uploads(
+    uploads: Iterable[Upload], keys: Mapping[str, str], languages: Sequence[str]
+) -> list[ListedChapter]:
+    """Group uploads by chapter key, the upload a reader would open first at the front."""
+    grouped: dict[str, dict[str, Upload]] = {}
+    for upload in uploads:
+        grouped.setdefault(keys[upload.upload_id], {})[upload.upload_id] = upload
+    rank = {language: position for position, language in enumerate(languages)}
+
+    def preference(upload: Upload) -> tuple[bool, int, bool, float]:
+        published = upload.published_at.timestamp() if upload.published_at else float("inf")
+        language_rank = rank.get(upload.language or "", len(rank))
+        return upload.unavailable, language_rank, upload.external, published
+
+    return [
+        ListedChapter(key=key, uploads=sorted(group.values(), key=preference))
+        for key, group in grouped.items()
+    ]
+
+
+def is_news(chapter: ListedChapter, since: datetime) -> bool:
+    """Was it published after `since`? A site that gives no dates gets the benefit of the doubt."""
+    return chapter.published_at is None or chapter.published_at >= since

@@ -1,0 +1,36 @@
+"""Names that cross a boundary: task queues, signals, search attributes, workflow ids."""
+
+import secrets
+
+MAIN_QUEUE = "fascicle"
+FETCH_QUEUE = "fetch"
+DELIVER_QUEUE = "deliver"
+TASK_QUEUES = (MAIN_QUEUE, FETCH_QUEUE, DELIVER_QUEUE)
+
+# Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
+SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")
+
+# No vowels and no look-alikes: ids are read aloud, typed, and never spell anything.
+_ID_ALPHABET = "23456789bcdfghjkmnpqrstvwxz"
+
+
+def new_id() -> str:
+    """A short random id. Random, so that a rebuilt database never meets old workflow ids again."""
+    return "".join(secrets.choice(_ID_ALPHABET) for _ in range(12))
+
+
+def source_workflow_id(source_id: str) -> str:
+    return f"source-{source_id}"
+
+
+def ingest_workflow_id(source_id: str, chapter_key: str) -> str:
+    return f"ingest-{source_id}-{chapter_key}"
+
+
+def notify_workflow_id(series_id: str, chapter_id: int) -> str:
+    return f"notify-{series_id}-{chapter_id}"
+
+
+def ingest_job_key(source_id: str, chapter_key: str) -> str:
+    """The dedup key of C4."""
+    return f"{source_id}:{chapter_key}"

@@ -1,0 +1,29 @@
+"""URLs that people hand in: checked before anything is done with them."""
+
+from urllib.parse import SplitResult, urlsplit
+
+from fascicle.domain.errors import UsageError
+
+MAX_URL_LENGTH = 2048
+
+
+def parse_http_url(text: str) -> SplitResult:
+    """The parts of an http(s) URL, or a UsageError that says what is wrong with it."""
+    stripped = text.strip()
+    if not stripped or len(stripped) > MAX_URL_LENGTH:
+        raise UsageError("invalid_url", "The URL is empty or longer than 2048 characters.")
+    if any(ord(c) < 33 or ord(c) == 127 for c in stripped):
+        raise UsageError("invalid_url", "The URL contains spaces or control characters.")
+    try:
+        parts = urlsplit(stripped)
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError("invalid_url", f"{stripped!r} is not a URL: {error}.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            "invalid_url",
+            f"{stripped!r} is not a web address. It should begin with https:// and name a site.",
+        )
+    if parts.username or parts.password:
+        raise UsageError("invalid_url", "The URL carries a user name or password; take it out.")
+    return parts

@@ -1,0 +1,1 @@
+"""What the code runs on: settings, HTTP, notifier, logs, metrics, the embedded servers."""

@@ -1,0 +1,61 @@
+"""Free TCP ports on the loopback address, the same ones at every start where possible."""
+
+import json
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+
+
+def choose_port(preferred: int, taken: set[int]) -> int:
+    """`preferred` if nobody listens there and it is not in `taken`, else any free port outside `taken`."""
+    if preferred not in taken and _is_free(preferred):
+        return preferred
+    while (port := _any_free_port()) in taken:
+        pass
+    return port
+
+
+class PortBook:
+    """Chooses ports by name and remembers them in the data folder, so that the next start gets the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "ports.json"
+        self._chosen: set[int] = set()
+
+    def choose(self, name: str, preferred: int = 0) -> int:
+        """The port that `name` had last time if it is free, else `preferred`, else any; 0 prefers none."""
+        remembered = self._remembered()
+        # A port is kept only while the wish behind it is unchanged: new settings win over the book.
+        key = f"{name}:{preferred}"
+        last = remembered.get(key, preferred)
+        port = last if choose_port(last, self._chosen) == last else choose_port(preferred, self._chosen)
+        self._chosen.add(port)
+        self._path.write_text(json.dumps(remembered | {key: port}, indent=1))
+        return port
+
+    def _remembered(self) -> dict[str, int]:
+        # The book is a convenience: an unreadable one costs a port number, not the start.
+        with suppress(OSError, ValueError):
+            entries = json.loads(self._path.read_text())
+            return {key: port for key, port in entries.items() if isinstance(port, int)}
+        return {}
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As the servers do: connections in TIME_WAIT do not make a port taken, a listener does.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return port != 0
+
+
+def _any_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

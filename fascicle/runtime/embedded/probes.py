@@ -1,0 +1,33 @@
+"""Cheap questions that tell whether a server on the loopback address is up."""
+
+import asyncio
+from contextlib import suppress
+
+from fascicle.runtime.embedded.ports import LOOPBACK
+
+
+async def accepts_tcp(port: int) -> bool:
+    """Whether something listens on the port."""
+    with suppress(OSError):
+        _, writer = await asyncio.open_connection(LOOPBACK, port)
+        await _close(writer)
+        return True
+    return False
+
+
+async def http_status(port: int, path: str) -> int | None:
+    """The status of a GET, or None when no answer came."""
+    with suppress(OSError, ValueError, IndexError):
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        try:
+            writer.write(f"GET {path} HTTP/1.0\r\nHost: {LOOPBACK}:{port}\r\n\r\n".encode())
+            return int((await reader.readline()).split()[1])
+        finally:
+            await _close(writer)
+    return None
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()

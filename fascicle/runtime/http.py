@@ -1,0 +1,242 @@
+"""The one HTTP client (X4): gate, SSRF guard, caps, honest User-Agent; failures come out as our errors."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urljoin
+
+import certifi
+import httpcore
+import httpx
+import orjson
+
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.ssrf import GuardedBackend, HostGuard
+from fascicle.storage.gate import Gates, Slot
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+# Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
+_BAN_SECONDS = 900.0
+_LONGEST_WAIT = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The gate that a site's requests pass."""
+
+    name: str
+    policy: GatePolicy
+
+
+@dataclass(frozen=True)
+class HttpLimits:
+    timeout_seconds: float = 30
+    max_bytes: int = 20_000_000
+    max_redirects: int = 5
+    gate_patience_seconds: float = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    url: str
+    headers: httpx.Headers
+    body: bytes
+
+    @property
+    def not_modified(self) -> bool:
+        return self.status == 304
+
+    def json(self) -> Any:
+        """The body as JSON. Garbage is retryable: sites answer an HTML page for a minute and recover."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            start = self.body[:60].decode("utf-8", "replace")
+            raise RetryableError(
+                "bad_answer",
+                f"{self.url} answered something that is not JSON: {start!r}",
+                http_status=self.status,
+            ) from error
+
+
+class HttpClient:
+    def __init__(self, *, gates: Gates, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
+        self._gates = gates
+        self._limits = limits
+        self._client = httpx.AsyncClient(
+            transport=_guarded_transport(guard),
+            headers={"User-Agent": user_agent},
+            timeout=httpx.Timeout(limits.timeout_seconds),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def get(
+        self,
+        url: str,
+        gate: Gated,
+        *,
+        params: Mapping[str, Any] | None = None,
+        etag: str | None = None,
+        last_modified: str | None = None,
+    ) -> Answer:
+        """GET, redirects followed, each hop through the gate. Raises for every status but 2xx and 304."""
+        conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+        headers = {name: value for name, value in conditions.items() if value}
+        request = self._client.build_request("GET", url, params=params, headers=headers)
+        for _ in range(self._limits.max_redirects + 1):
+            answer = await self._send_through_gate(request, gate)
+            if answer.status not in _REDIRECTS:
+                return answer
+            request = self._client.build_request("GET", _redirect_target(answer), headers=headers)
+        raise PermanentError(
+            "too_many_redirects", f"{url} redirects more than {self._limits.max_redirects} times."
+        )
+
+    async def _send_through_gate(self, request: httpx.Request, gate: Gated) -> Answer:
+        slot = await self._gates.reserve(gate.name, gate.policy, patience=self._limits.gate_patience_seconds)
+        if not slot.granted:
+            reason = slot.reason or f"waiting for a turn at {gate.name}"
+            raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)
+        await asyncio.sleep(slot.seconds)
+        try:
+            answer = await self._send(request)
+            _raise_for_status(answer)
+        except FascicleError as error:
+            await self._report_failure(gate, error)
+            raise
+        await self._report_success(gate, slot)
+        return answer
+
+    async def _send(self, request: httpx.Request) -> Answer:
+        try:
+            async with asyncio.timeout(self._limits.timeout_seconds):
+                response = await self._client.send(request, stream=True)
+                try:
+                    body = await self._read_capped(response)
+                finally:
+                    await response.aclose()
+        except TimeoutError as error:
+            raise RetryableError("timeout", f"{request.url} took longer than allowed.") from error
+        except httpx.TimeoutException as error:
+            raise RetryableError("timeout", f"{request.url} did not answer in time.") from error
+        except httpx.ConnectError as error:
+            raise RetryableError(
+                "connect_failed", f"{request.url.host} cannot be reached: {error}"
+            ) from error
+        except httpx.TransportError as error:
+            raise RetryableError("connection_lost", f"{request.url} broke off: {error!r}") from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError) as error:
+            raise PermanentError("bad_answer", f"{request.url}: {error}") from error
+        return Answer(response.status_code, str(request.url), response.headers, body)
+
+    async def _read_capped(self, response: httpx.Response) -> bytes:
+        """The body after decompression, so that a small bomb cannot become a large one."""
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > self._limits.max_bytes:
+                raise PermanentError(
+                    "too_large", f"{response.url} is larger than {self._limits.max_bytes:,} bytes."
+                )
+            parts.append(chunk)
+        return b"".join(parts)
+
+    async def _report_success(self, gate: Gated, slot: Slot) -> None:
+        if slot.strained:
+            await self._gates.succeeded(gate.name, gate.policy)
+
+    async def _report_failure(self, gate: Gated, error: FascicleError) -> None:
+        """Only what says something about the site widens its gate; one missing page does not."""
+        if isinstance(error, MustWait):
+            await self._gates.failed(gate.name, gate.policy, not_before=error.seconds, reason=error.message)
+        elif error.retryable and error.code != "dns_failed":
+            await self._gates.failed(gate.name, gate.policy)
+
+
+def _guarded_transport(guard: HostGuard) -> httpx.AsyncHTTPTransport:
+    transport = httpx.AsyncHTTPTransport(trust_env=False)
+    # httpx takes no network backend of its own; the pool is replaced before it is ever used.
+    transport._pool = httpcore.AsyncConnectionPool(
+        ssl_context=ssl.create_default_context(cafile=certifi.where()),
+        network_backend=GuardedBackend(guard),
+        max_connections=100,
+        max_keepalive_connections=20,
+        keepalive_expiry=30,
+    )
+    return transport
+
+
+def _redirect_target(answer: Answer) -> str:
+    location = str(answer.headers.get("location", ""))
+    if not location:
+        raise RetryableError("bad_answer", f"{answer.url} redirects to nowhere.", http_status=answer.status)
+    target = urljoin(answer.url, location)
+    if not target.startswith(("http://", "https://")):
+        raise PermanentError("blocked_address", f"{answer.url} redirects to {target[:100]!r}.")
+    return target
+
+
+def _raise_for_status(answer: Answer) -> None:
+    status = answer.status
+    if status < 400:
+        return
+    said = f"{answer.url} answered {status}"
+    if detail := _detail(answer):
+        said += f": {detail}"
+    wait = retry_after(answer.headers)
+    if status == 429:
+        raise MustWait("rate_limited", said, seconds=wait or 30.0, refused=True, http_status=status)
+    if status == 503 and wait is not None:
+        raise MustWait("unavailable", said, seconds=wait, refused=True, http_status=status)
+    if status == 403:
+        raise MustWait("blocked", said, seconds=wait or _BAN_SECONDS, refused=True, http_status=status)
+    if status in (404, 410):
+        raise PermanentError("not_found", said, http_status=status)
+    if status == 401:
+        raise PermanentError("auth_failed", said, http_status=status)
+    if status >= 500 or status == 408:
+        raise RetryableError("server_error", said, http_status=status)
+    raise PermanentError("bad_request", said, http_status=status)
+
+
+def _detail(answer: Answer) -> str | None:
+    """The first error of a JSON error body, if it has one; sites put the useful words there."""
+    if "json" not in answer.headers.get("content-type", ""):
+        return None
+    try:
+        errors = orjson.loads(answer.body)["errors"]
+        return str(errors[0].get("detail") or errors[0].get("title"))[:200]
+    except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait: `Retry-After` as seconds or HTTP date, or MangaDex's UNIX timestamp."""
+    wait = _seconds_or_date(headers.get("retry-after"))
+    if wait is None and (stamp := headers.get("x-ratelimit-retry-after", "")).isdigit():
+        wait = int(stamp) - time.time()
+    return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
+
+
+def _seconds_or_date(value: str | None) -> float | None:
+    if value is None:
+        return None
+    if value.strip().isdigit():
+        return float(value)
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()

@@ -1,0 +1,145 @@
+"""Messages to people, through Apprise: one URL per channel, 170 services behind them."""
+
+import asyncio
+import logging
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import apprise
+
+from fascicle.domain.errors import UsageError
+from fascicle.runtime.ssrf import HostGuard, is_public
+
+
+@dataclass(frozen=True)
+class Message:
+    title: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Sent:
+    """`certain` is False when the message may have arrived although the service never said so."""
+
+    ok: bool
+    certain: bool = True
+    error: str | None = None
+
+
+# What requests and smtplib say when the connection ended after the message had left.
+_AMBIGUOUS = (
+    "Read timed out",
+    "RemoteDisconnected",
+    "Connection aborted",
+    "Connection reset",
+    "IncompleteRead",
+)
+
+
+class Notifier:
+    def __init__(self, guard: HostGuard) -> None:
+        self._guard = guard
+
+    async def send(self, url: str, message: Message) -> Sent:
+        return await asyncio.to_thread(self._send, url, message)
+
+    def _send(self, url: str, message: Message) -> Sent:
+        channel = _channel(url)
+        if channel is None:
+            return Sent(False, error="Apprise does not know this kind of address")
+        trusted = self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
+        with _SocketGuard(enabled=not trusted), _CapturedLog() as log:
+            ok = bool(channel.notify(title=message.title, body=message.body))
+        if ok:
+            return Sent(True)
+        said = log.text()
+        return Sent(False, certain=not any(hint in said for hint in _AMBIGUOUS), error=log.summary())
+
+
+def check_channel(url: str) -> str:
+    """The URL itself when Apprise can use it, else a UsageError, which never repeats it: it is a secret."""
+    if _channel(url) is None:
+        raise UsageError(
+            "invalid_channel",
+            "That is not an Apprise URL. Examples: ntfy://TOPIC, discord://ID/TOKEN, mailto://…, json://HOST/PATH.",
+        )
+    return url
+
+
+def masked(url: str) -> str:
+    """A channel's URL without its secrets, for people's eyes."""
+    channel = _channel(url)
+    return "unusable address" if channel is None else str(channel.url(privacy=True)).split("?")[0]
+
+
+def _channel(url: str) -> Any | None:
+    channel = apprise.Apprise.instantiate(url, suppress_exceptions=True)
+    if channel is not None:
+        # Retries are ours: a library that sends again on its own would tell people twice.
+        channel.retry = 0
+    return channel
+
+
+class _CapturedLog(logging.Handler):
+    """Apprise answers only yes or no; the reason is in its log. Collects the lines of this thread."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self._thread = threading.get_ident()
+        self._lines: list[tuple[int, str]] = []
+
+    def __enter__(self) -> "_CapturedLog":
+        logger = logging.getLogger("apprise")
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("apprise").removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self._lines.append((record.levelno, record.getMessage()))
+
+    def text(self) -> str:
+        return "\n".join(line for _, line in self._lines)
+
+    def summary(self) -> str:
+        """The warnings; the debug lines may hold addresses with secrets."""
+        warnings = [line for level, line in self._lines if level >= logging.WARNING]
+        return "; ".join(warnings)[:500] or "the service refused the message"
+
+
+_guarded = threading.local()
+_hook_installed = threading.Lock()
+
+
+class _SocketGuard:
+    """Within it, this thread connects to public addresses only.
+
+    Apprise opens its own connections, so the guard stands at the socket: an audit hook sees the very
+    address connected to, whatever name led there. Hooks cannot be removed: one is installed, once.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+
+    def __enter__(self) -> None:
+        if _hook_installed.acquire(blocking=False):  # held for good: it marks that the hook is there
+            sys.addaudithook(_refuse_private_connections)
+        _guarded.enabled = self._enabled
+
+    def __exit__(self, *_: object) -> None:
+        _guarded.enabled = False
+
+
+def _refuse_private_connections(event: str, args: tuple[Any, ...]) -> None:
+    if event != "socket.connect" or not getattr(_guarded, "enabled", False):
+        return
+    family, address = args[0].family, args[1]
+    if family not in (socket.AF_INET, socket.AF_INET6) or not is_public(str(address[0])):
+        raise ConnectionRefusedError(f"{address} is a private address; see FASCICLE_ALLOW_HOSTS")

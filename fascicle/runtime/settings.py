@@ -1,0 +1,127 @@
+"""Settings: from the environment and `.env`, typed, checked at start (O8)."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import load_dotenv
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from fascicle.domain.breaker import BreakerPolicy
+from fascicle.domain.cadence import Cadence
+from fascicle.domain.errors import UsageError
+from fascicle.domain.urls import parse_http_url
+
+
+def _split(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _http_base(value: str) -> str:
+    try:
+        parse_http_url(value)
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return value.rstrip("/")
+
+
+CommaList = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+BaseUrl = Annotated[str, BeforeValidator(_http_base)]
+Seconds = Annotated[float, Field(gt=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="FASCICLE_", extra="ignore", populate_by_name=True, frozen=True
+    )
+
+    data_dir: Path = Path(".fascicle")
+    database_url: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("DATABASE_URL", "FASCICLE_DATABASE_URL")
+    )
+    """Set: this PostgreSQL is used. Unset: the embedded one. Temporal likewise: TEMPORAL_ADDRESS."""
+    database_pool: int = Field(10, ge=1, le=200)
+
+    temporal_port: Port = 7233
+    temporal_ui_port: Port = 8233
+    ops_host: str = "127.0.0.1"
+    ops_port: Port = 8000
+    simulator_port: Port = 8900
+    demo_release_seconds: Seconds = 4.0
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["auto", "json", "console"] = "auto"
+    drain_seconds: float = Field(30, ge=0)
+    retry_base_seconds: Seconds = 5
+
+    user_agent: str = Field("Fascicle/0.1 (self-hosted tracker)", min_length=3)
+    allow_hosts: CommaList = []
+    """Hosts (`name`, `name:port`) that the SSRF guard lets through although they are private."""
+    http_timeout_seconds: Seconds = 30
+    http_max_bytes: int = Field(20_000_000, ge=1000)
+    http_max_redirects: int = Field(5, ge=0, le=20)
+    gate_patience_seconds: float = Field(5, ge=0)
+    """A wait up to this long is slept in place; a longer one goes back to the workflow as a timer."""
+
+    mangadex_url: BaseUrl = "https://api.mangadex.org"
+    mangadex_interval_seconds: float = Field(0.34, ge=0)
+    languages: CommaList = ["en"]
+
+    cadence_hot_seconds: Seconds = 15 * 60
+    cadence_warm_seconds: Seconds = 4 * 3600
+    cadence_cold_seconds: Seconds = 24 * 3600
+    complete_listing_hours: Seconds = 24
+    breaker_threshold: int = Field(5, ge=1)
+    breaker_probe_hours: Seconds = 24
+    children_per_poll: int = Field(10, ge=0)
+    """Up to this many new chapters of a poll get a workflow each; more are stored in one batch."""
+
+    max_concurrent_fetches: int = Field(50, ge=1)
+    max_concurrent_activities: int = Field(100, ge=1)
+    max_concurrent_deliveries: int = Field(8, ge=1)
+
+    @field_validator("user_agent")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.isprintable() or not value.isascii():
+            raise ValueError("must be one line of plain ASCII text")
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not value.get_secret_value().startswith(("postgres://", "postgresql")):
+            raise ValueError("must be a PostgreSQL URL such as postgresql://user:password@host/name")
+        return value
+
+    @property
+    def intervals(self) -> dict[Cadence, timedelta]:
+        return {
+            Cadence.HOT: timedelta(seconds=self.cadence_hot_seconds),
+            Cadence.WARM: timedelta(seconds=self.cadence_warm_seconds),
+            Cadence.COLD: timedelta(seconds=self.cadence_cold_seconds),
+        }
+
+    @property
+    def breaker(self) -> BreakerPolicy:
+        return BreakerPolicy(self.breaker_threshold, timedelta(hours=self.breaker_probe_hours))
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The effective settings, or a UsageError that names each wrong variable.
+
+    `.env` goes into the environment, because Temporal's own variables are read there by the SDK.
+    """
+    load_dotenv(".env")
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        lines = [f"  {_variable(e['loc'])}: {e['msg']}" for e in error.errors()]
+        raise UsageError("wrong_setting", "Wrong settings:\n" + "\n".join(lines)) from error
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    name = str(location[0]) if location else "?"
+    return name if name.isupper() else f"FASCICLE_{name.upper()}"

@@ -1,0 +1,91 @@
+"""The SSRF guard (X4): it stands where connections are made, so no redirect or DNS trick gets past it."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable
+
+import httpcore
+
+from fascicle.domain.errors import PermanentError, RetryableError
+
+# Python 3.11 calls these global although they lead elsewhere (NAT64, 6to4, site-local, multicast).
+_NOT_GLOBAL = [ipaddress.ip_network(n) for n in ("64:ff9b::/96", "2002::/16", "fec0::/10", "224.0.0.0/4")]
+_WEB_PORTS = (80, 443)
+
+
+class HostGuard:
+    """Decides which host and port may be contacted, and at which address."""
+
+    def __init__(self, allow_hosts: Iterable[str] = ()) -> None:
+        self._allowed = {host.lower() for host in allow_hosts}
+
+    def is_allowed_by_name(self, host: str, port: int | None) -> bool:
+        name = host.lower().strip("[]")
+        return bool({name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"} & self._allowed)
+
+    async def resolve(self, host: str, port: int) -> str:
+        """The one address to connect to. Every address of the name must be public, or none is used."""
+        if self.is_allowed_by_name(host, port):
+            return host
+        if port not in _WEB_PORTS:
+            raise PermanentError(
+                "blocked_address",
+                f"{host}:{port} is not on a web port. If you trust it, add it to FASCICLE_ALLOW_HOSTS.",
+            )
+        addresses = await _lookup(host, port)
+        if private := [a for a in addresses if not is_public(a)]:
+            raise PermanentError(
+                "blocked_address",
+                f"{host} leads to the private address {private[0]}. "
+                "If you trust it, add it to FASCICLE_ALLOW_HOSTS.",
+            )
+        return addresses[0]
+
+
+async def _lookup(host: str, port: int) -> list[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        raise RetryableError("dns_failed", f"The name {host} cannot be resolved: {error}.") from error
+    return [str(entry[4][0]) for entry in found]
+
+
+def is_public(address: str) -> bool:
+    try:
+        ip = ipaddress.ip_address(address.split("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(ip, "ipv4_mapped", None)
+    ip = mapped or ip
+    return ip.is_global and not any(ip in net for net in _NOT_GLOBAL if net.version == ip.version)
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Connects only where the guard allows, to the very address it checked. Host and SNI stay the name's."""
+
+    def __init__(self, guard: HostGuard) -> None:
+        self._guard = guard
+        self._backend = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        address = await self._guard.resolve(host, port)
+        return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        raise PermanentError("blocked_address", "Unix sockets are not fetched from.")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)

@@ -1,0 +1,1 @@
+"""One module per upstream: fetch and parse into domain types."""

@@ -1,0 +1,188 @@
+"""MangaDex, through its API (facts: about 5 requests/s, windows of 10,000, bans for impatience)."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from fascicle.domain.chapter import ListingPage, SeriesInfo, Upload
+from fascicle.domain.errors import RetryableError
+from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.http import Answer, Gated, HttpClient
+
+NAME = "mangadex"
+PUBLIC_URL = "https://mangadex.org"
+NEWEST_PAGE = 100
+EVERYTHING_PAGE = 500
+# The API refuses offset + limit beyond this; a longer list goes on in a window of its own.
+WINDOW = 10_000
+
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_TITLE_PATH = re.compile(rf"/(?:title|manga)/({_UUID})(?:/.*)?", re.ASCII)
+_RATINGS = ("safe", "suggestive", "erotica", "pornographic")
+
+
+class MangaDex:
+    name = NAME
+
+    def __init__(self, http: HttpClient, *, base_url: str, interval_seconds: float) -> None:
+        self._http = http
+        self._base = base_url
+        self._gate = Gated(NAME, GatePolicy(floor=interval_seconds))
+
+    def recognise(self, url: str) -> str | None:
+        parts = urlsplit(url.strip())
+        host = (parts.hostname or "").removeprefix("www.")
+        base = urlsplit(self._base)
+        path = parts.path
+        if host == base.hostname and parts.port == base.port:
+            path = path.removeprefix(base.path)
+        elif host not in ("mangadex.org", "api.mangadex.org"):
+            return None
+        match = _TITLE_PATH.fullmatch(path)
+        return match[1].lower() if match else None
+
+    async def series(self, key: str) -> SeriesInfo:
+        answer = await self._http.get(f"{self._base}/manga/{key}", self._gate)
+        data = _collection(answer).get("data")
+        if not isinstance(data, dict) or not isinstance(data.get("attributes"), dict):
+            raise _unexpected(answer, "no manga in it")
+        attributes = data["attributes"]
+        return SeriesInfo(
+            site_key=key,
+            title=_title(attributes) or key,
+            url=f"{PUBLIC_URL}/title/{key}",
+            numbering_restarts=bool(attributes.get("chapterNumbersResetOnNewVolume")),
+        )
+
+    async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
+        offset = int(cursor or 0)
+        answer = await self._feed(key, languages, NEWEST_PAGE, offset, {"order[readableAt]": "desc"})
+        uploads, total, rows = _uploads(answer, languages)
+        following = offset + NEWEST_PAGE
+        more = rows == NEWEST_PAGE and following < min(total, WINDOW - NEWEST_PAGE)
+        return ListingPage(uploads, rows, total, str(following) if more else None)
+
+    async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
+        """Oldest first: what is uploaded meanwhile is appended, so that no page shifts."""
+        since, _, at = (cursor or "|0").partition("|")
+        offset = int(at)
+        extra = {"order[createdAt]": "asc", **({"createdAtSince": since} if since else {})}
+        answer = await self._feed(key, languages, EVERYTHING_PAGE, offset, extra)
+        uploads, total, rows = _uploads(answer, languages)
+        following: str | None = None
+        if offset + rows < total and rows:
+            following = f"{since}|{offset + EVERYTHING_PAGE}"
+            if offset + 2 * EVERYTHING_PAGE > WINDOW:
+                following = f"{_last_created(answer)}|0"
+        return ListingPage(uploads, rows, total, following)
+
+    async def _feed(
+        self, key: str, languages: Sequence[str], limit: int, offset: int, extra: dict[str, str]
+    ) -> Answer:
+        params: dict[str, Any] = {
+            "limit": limit,
+            "offset": offset,
+            "includes[]": "scanlation_group",
+            "contentRating[]": _RATINGS,
+            "includeUnavailable": "1",
+            "includeFutureUpdates": "0",
+            **extra,
+        }
+        if languages:
+            params["translatedLanguage[]"] = list(languages)
+        return await self._http.get(f"{self._base}/manga/{key}/feed", self._gate, params=params)
+
+
+def _collection(answer: Answer) -> dict[str, Any]:
+    if answer.status == 204 or not answer.body:
+        return {"result": "ok", "data": [], "total": 0}
+    body = answer.json()
+    if not isinstance(body, dict) or body.get("result") == "error":
+        raise _unexpected(answer, "an error in a good answer")
+    return body
+
+
+def _unexpected(answer: Answer, what: str) -> RetryableError:
+    return RetryableError("bad_answer", f"{answer.url} answered oddly: {what}.", http_status=answer.status)
+
+
+def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], int, int]:
+    """The uploads of a feed page, the total, and how many rows the page had."""
+    body = _collection(answer)
+    rows = body.get("data")
+    if not isinstance(rows, list):
+        raise _unexpected(answer, "no list of chapters")
+    uploads = [upload for row in rows if (upload := _upload(row, languages)) is not None]
+    total = body.get("total")
+    return uploads, total if isinstance(total, int) else len(rows), len(rows)
+
+
+def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
+    """One upload; None for rows that are no chapter or in a language nobody asked for."""
+    if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict) or not row.get("id"):
+        return None
+    attributes = row["attributes"]
+    language = _text(attributes.get("translatedLanguage"))
+    if languages and language and language not in languages:
+        return None
+    external = _text(attributes.get("externalUrl"))
+    upload_id = str(row["id"])
+    # model_construct: this runs for every chapter of every listing, and the types are settled right here.
+    return Upload.model_construct(
+        upload_id=upload_id,
+        number=_text(attributes.get("chapter")),
+        volume=_text(attributes.get("volume")),
+        title=_text(attributes.get("title")),
+        language=language,
+        group=_group(row.get("relationships")),
+        url=external or f"{PUBLIC_URL}/chapter/{upload_id}",
+        external=external is not None,
+        pages=pages if isinstance(pages := attributes.get("pages"), int) else None,
+        published_at=_time(attributes.get("readableAt") or attributes.get("publishAt")),
+        unavailable=attributes.get("isUnavailable") is True,
+    )
+
+
+def _text(value: Any) -> str | None:
+    """Trimmed text without control characters, at most 500 long; blank counts as absent."""
+    if not isinstance(value, str):
+        return None
+    cleaned = value if value.isprintable() else "".join(c if c.isprintable() else " " for c in value)
+    return cleaned.strip()[:500] or None
+
+
+def _group(relationships: Any) -> str | None:
+    if not isinstance(relationships, list):
+        return None
+    names = [
+        _text((r.get("attributes") or {}).get("name"))
+        for r in relationships
+        if isinstance(r, dict) and r.get("type") == "scanlation_group"
+    ]
+    return ", ".join(name for name in names if name) or None
+
+
+def _title(attributes: dict[str, Any]) -> str | None:
+    titles = attributes.get("title")
+    if not isinstance(titles, dict):
+        return None
+    return _text(titles.get("en")) or next((t for t in map(_text, titles.values()) if t), None)
+
+
+def _time(value: Any) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _last_created(answer: Answer) -> str:
+    created = _time(_collection(answer)["data"][-1]["attributes"].get("createdAt"))
+    if created is None:
+        raise _unexpected(answer, "a chapter without a creation time")
+    return created.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")

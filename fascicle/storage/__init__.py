@@ -1,0 +1,1 @@
+"""PostgreSQL: tables, migrations and set-based queries. One module per capability."""

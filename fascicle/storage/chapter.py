@@ -1,0 +1,248 @@
+"""Chapters: what a source has, and folding a listing into it (C4, C6)."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.chapter import ListedChapter, Upload
+
+# One statement, one transaction, any number of chapters. Sorted, so that two batches cannot deadlock.
+# `xmax = 0` holds for a row this statement inserted; it alone decides what is new.
+_FOLD_IN = text("""
+with listed as (
+  select * from unnest(
+    cast(:keys as text[]), cast(:numbers as numeric[]), cast(:raws as text[]), cast(:volumes as text[]),
+    cast(:titles as text[]), cast(:published as timestamptz[]), cast(:urls as text[]),
+    cast(:news as boolean[]), cast(:unavailable as boolean[])
+  ) as t (chapter_key, number, raw_number, volume, title, published_at, url, news, unavailable)
+), chapters as (
+  insert into logical_chapter as c (series_id, chapter_key, number, raw_number, volume, title, published_at,
+    first_detected_at, updated_at, announce)
+  select :series_id, chapter_key, number, raw_number, volume, title, published_at,
+    :now, :now, case when news then 'owed' else 'silent' end
+  from listed order by chapter_key
+  on conflict (series_id, chapter_key) do update set
+    volume = coalesce(c.volume, excluded.volume),
+    title = coalesce(c.title, excluded.title),
+    published_at = coalesce(c.published_at, excluded.published_at),
+    updated_at = excluded.updated_at
+  returning c.id, c.chapter_key, c.number, c.announce, (c.xmax = 0) as inserted
+), sources as (
+  insert into chapter_source as s (source_id, chapter_id, chapter_key, number, raw_number, url,
+    first_detected_at, last_seen_at, unavailable_at)
+  select :source_id, chapters.id, chapter_key, listed.number, raw_number, url, :now, :now,
+    case when unavailable then cast(:now as timestamptz) end
+  from listed join chapters using (chapter_key) order by chapter_key
+  on conflict (source_id, chapter_key) do update set
+    url = excluded.url,
+    last_seen_at = excluded.last_seen_at,
+    unavailable_at = case when excluded.unavailable_at is null then null else s.unavailable_at end
+  returning s.chapter_key, (s.xmax = 0) as inserted
+), uploads as (
+  insert into chapter_upload as u (source_id, upload_id, chapter_key, raw_number, language, group_name, title,
+    volume, url, external, pages, unavailable, published_at, first_seen_at, last_seen_at)
+  select :source_id, t.*, :now, :now
+  from unnest(
+    cast(:u_ids as text[]), cast(:u_keys as text[]), cast(:u_raws as text[]), cast(:u_languages as text[]),
+    cast(:u_groups as text[]), cast(:u_titles as text[]), cast(:u_volumes as text[]), cast(:u_urls as text[]),
+    cast(:u_externals as boolean[]), cast(:u_pages as integer[]), cast(:u_unavailable as boolean[]),
+    cast(:u_published as timestamptz[])
+  ) as t (upload_id, chapter_key, raw_number, language, group_name, title, volume, url, external, pages,
+    unavailable, published_at)
+  order by upload_id
+  on conflict (source_id, upload_id) do update set
+    chapter_key = excluded.chapter_key,
+    raw_number = excluded.raw_number,
+    group_name = coalesce(excluded.group_name, u.group_name),
+    title = coalesce(excluded.title, u.title),
+    volume = coalesce(excluded.volume, u.volume),
+    url = excluded.url,
+    pages = coalesce(excluded.pages, u.pages),
+    unavailable = excluded.unavailable,
+    last_seen_at = excluded.last_seen_at
+), raised as (
+  update series set latest_chapter = fresh.number, last_chapter_at = :now
+  from (select max(number) as number from chapters where inserted) as fresh
+  where series.id = :series_id and fresh.number > coalesce(series.latest_chapter, -1)
+)
+select chapters.id, chapter_key, chapters.announce = 'owed' as owed, chapters.inserted as new_chapter,
+  sources.inserted as new_source
+from chapters join sources using (chapter_key)
+order by chapters.number nulls last, chapter_key
+""")
+
+
+@dataclass(frozen=True)
+class StoredChapter:
+    chapter_id: int
+    key: str
+    owed: bool
+    """Followers have not been told yet. True also when an earlier attempt stored it and died."""
+    new_chapter: bool
+    new_source: bool
+
+
+@dataclass(frozen=True)
+class KnownUpload:
+    key: str
+    raw_number: str | None
+
+
+async def fold_in(
+    connection: AsyncConnection,
+    *,
+    source_id: str,
+    series_id: str,
+    chapters: Sequence[ListedChapter],
+    news: Collection[str],
+    now: datetime,
+) -> list[StoredChapter]:
+    """Store chapters of one source; those whose key is in `news` are owed to followers if they are new."""
+    if not chapters:
+        return []
+    rows = await connection.execute(
+        _FOLD_IN,
+        {
+            "source_id": source_id,
+            "series_id": series_id,
+            "now": now,
+            **_chapter_columns(chapters, news),
+            **_upload_columns(chapters),
+        },
+    )
+    return [StoredChapter(*row) for row in rows]
+
+
+def _chapter_columns(chapters: Sequence[ListedChapter], news: Collection[str]) -> dict[str, list[Any]]:
+    return {
+        "keys": [c.key for c in chapters],
+        "numbers": [c.number for c in chapters],
+        "raws": [c.best.number for c in chapters],
+        "volumes": [c.volume for c in chapters],
+        "titles": [c.title for c in chapters],
+        "published": [c.published_at for c in chapters],
+        "urls": [c.best.url for c in chapters],
+        "news": [c.key in news for c in chapters],
+        "unavailable": [c.best.unavailable for c in chapters],
+    }
+
+
+def _upload_columns(chapters: Sequence[ListedChapter]) -> dict[str, list[Any]]:
+    pairs = [(chapter.key, upload) for chapter in chapters for upload in chapter.uploads]
+    return {
+        "u_ids": [u.upload_id for _, u in pairs],
+        "u_keys": [key for key, _ in pairs],
+        "u_raws": [u.number for _, u in pairs],
+        "u_languages": [u.language for _, u in pairs],
+        "u_groups": [u.group for _, u in pairs],
+        "u_titles": [u.title for _, u in pairs],
+        "u_volumes": [u.volume for _, u in pairs],
+        "u_urls": [u.url for _, u in pairs],
+        "u_externals": [u.external for _, u in pairs],
+        "u_pages": [u.pages for _, u in pairs],
+        "u_unavailable": [u.unavailable for _, u in pairs],
+        "u_published": [u.published_at for _, u in pairs],
+    }
+
+
+async def known_uploads(
+    connection: AsyncConnection, source_id: str, uploads: Iterable[Upload]
+) -> dict[str, KnownUpload]:
+    rows = await connection.execute(
+        text("""select upload_id, chapter_key, raw_number from chapter_upload
+                where source_id = :source_id and upload_id = any(cast(:ids as text[]))"""),
+        {"source_id": source_id, "ids": [u.upload_id for u in uploads]},
+    )
+    return {upload_id: KnownUpload(key, raw) for upload_id, key, raw in rows}
+
+
+async def keys_with_numbers(
+    connection: AsyncConnection, source_id: str, numbers: Collection[Decimal]
+) -> dict[str, str | None]:
+    """The source's stored chapter keys for these numbers, each with the text the site wrote."""
+    rows = await connection.execute(
+        text("""select chapter_key, raw_number from chapter_source
+                where source_id = :source_id and number = any(cast(:numbers as numeric[]))"""),
+        {"source_id": source_id, "numbers": list(numbers)},
+    )
+    return dict(rows.tuples().all())
+
+
+async def settled_keys(
+    connection: AsyncConnection, source_id: str, keys: Collection[str]
+) -> tuple[set[str], set[str]]:
+    """Of these keys, those stored already, and those whose dead letter says not to try again."""
+    stored = await connection.execute(
+        text("""select chapter_key from chapter_source
+                where source_id = :source_id and chapter_key = any(cast(:keys as text[]))"""),
+        {"source_id": source_id, "keys": list(keys)},
+    )
+    buried = await connection.execute(
+        text("""select substr(job_key, length(:source_id) + 2) from dead_letter
+                where kind = 'ingest' and job_key = any(cast(:job_keys as text[]))
+                  and (state = 'discarded' or (state = 'open' and not retryable))"""),
+        {"source_id": source_id, "job_keys": [f"{source_id}:{key}" for key in keys]},
+    )
+    return set(stored.scalars()), set(buried.scalars())
+
+
+async def owed_chapters(
+    connection: AsyncConnection, source_id: str, *, after: int, limit: int
+) -> list[tuple[int, str]]:
+    """Chapters of this source that followers have not been told of: (chapter id, key), by id."""
+    rows = await connection.execute(
+        text("""select c.id, c.chapter_key from logical_chapter c
+                join source on source.series_id = c.series_id
+                join chapter_source s on s.chapter_id = c.id and s.source_id = source.id
+                where source.id = :source_id and c.announce = 'owed' and c.id > :after
+                order by c.id limit :limit"""),
+        {"source_id": source_id, "after": after, "limit": limit},
+    )
+    return [(chapter_id, key) for chapter_id, key in rows]
+
+
+async def count_seen_since(connection: AsyncConnection, source_id: str, since: datetime) -> int:
+    count = await connection.scalar(
+        text("select count(*) from chapter_upload where source_id = :id and last_seen_at >= :since"),
+        {"id": source_id, "since": since},
+    )
+    return int(count or 0)
+
+
+async def flag_vanished(connection: AsyncConnection, source_id: str, since: datetime, now: datetime) -> int:
+    """After a complete listing begun at `since`: chapters none of whose uploads can be read (C12)."""
+    result = await connection.execute(
+        text("""update chapter_source s set unavailable_at = :now
+                where source_id = :id and unavailable_at is null and not exists (
+                  select from chapter_upload u where u.source_id = s.source_id
+                    and u.chapter_key = s.chapter_key and u.last_seen_at >= :since and not u.unavailable)"""),
+        {"id": source_id, "since": since, "now": now},
+    )
+    return result.rowcount
+
+
+async def of_series(connection: AsyncConnection, series_id: str) -> list[dict[str, Any]]:
+    """The chapters of a series in reading order, each with its sources."""
+    rows = await connection.execute(
+        text("""select c.id, c.chapter_key as key, c.raw_number, c.volume, c.title, c.published_at,
+                  c.first_detected_at, c.announce,
+                  coalesce(jsonb_agg(jsonb_build_object(
+                      'source_id', s.source_id, 'site', source.site, 'url', s.url,
+                      'first_detected_at', s.first_detected_at, 'last_seen_at', s.last_seen_at,
+                      'available', s.unavailable_at is null,
+                      'uploads', (select count(*) from chapter_upload u
+                                  where u.source_id = s.source_id and u.chapter_key = s.chapter_key)
+                    ) order by s.id) filter (where s.id is not null), '[]') as sources
+                from logical_chapter c
+                left join chapter_source s on s.chapter_id = c.id
+                left join source on source.id = s.source_id
+                where c.series_id = :series_id
+                group by c.id order by c.number nulls last, c.chapter_key"""),
+        {"series_id": series_id},
+    )
+    return [dict(row) for row in rows.mappings()]

@@ -1,0 +1,112 @@
+"""The engine, the schema's version, and what to say when the database cannot be reached."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from fascicle.domain.errors import PermanentError, RetryableError
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+# Any constant will do: it keeps two processes from migrating at the same time.
+_MIGRATION_LOCK = 7_203_114
+
+
+def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
+    return create_async_engine(
+        asyncpg_url(url),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=True,
+        connect_args={"timeout": 10, "server_settings": {"application_name": "fascicle", "timezone": "UTC"}},
+    )
+
+
+def asyncpg_url(url: str) -> str:
+    """Accept the usual spellings of a PostgreSQL URL."""
+    for prefix in ("postgres://", "postgresql://"):
+        if url.startswith(prefix):
+            return "postgresql+asyncpg://" + url.removeprefix(prefix)
+    return url
+
+
+@asynccontextmanager
+async def database_errors() -> AsyncIterator[None]:
+    """A lost or refusing database is retryable; everything else is a fault of ours and stays as it is."""
+    try:
+        yield
+    except (OSError, TimeoutError, InterfaceError, OperationalError) as error:
+        raise RetryableError("database_down", f"The database did not answer: {_short(error)}") from error
+    except DBAPIError as error:
+        sqlstate = str(getattr(error.orig, "sqlstate", "") or "")
+        # 08 connection, 53 resources, 57 operator intervention, 40 serialisation and deadlock.
+        if error.connection_invalidated or sqlstate[:2] in ("08", "53", "57", "40"):
+            raise RetryableError("database_down", f"The database broke off: {_short(error)}") from error
+        raise
+
+
+@asynccontextmanager
+async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    async with database_errors(), engine.begin() as connection:
+        yield connection
+
+
+async def ping(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        await connection.execute(text("select 1"))
+
+
+async def upgrade(engine: AsyncEngine) -> None:
+    """Bring the schema to this code's version. Safe to call from several processes at once."""
+    async with database_errors(), engine.connect() as connection:
+        await connection.execute(text("select pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
+        await connection.commit()
+        try:
+            await connection.run_sync(_upgrade)
+            await connection.commit()
+        finally:
+            await connection.execute(text("select pg_advisory_unlock(:key)"), {"key": _MIGRATION_LOCK})
+            await connection.commit()
+
+
+async def schema_versions(engine: AsyncEngine) -> tuple[str | None, str | None]:
+    """The database's version and the code's."""
+
+    def read(connection: Connection) -> str | None:
+        return MigrationContext.configure(connection).get_current_revision()
+
+    async with database_errors(), engine.connect() as connection:
+        head = await asyncio.to_thread(ScriptDirectory.from_config(_config()).get_current_head)
+        return await connection.run_sync(read), head
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    return config
+
+
+def _upgrade(connection: Connection) -> None:
+    config = _config()
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise PermanentError(
+            "database_newer",
+            f"The database was written by a newer Fascicle ({error}). Install that version.",
+        ) from error
+
+
+def _short(error: BaseException) -> str:
+    original = getattr(error, "orig", None) or error
+    return (str(original) or type(original).__name__).splitlines()[0][:300]

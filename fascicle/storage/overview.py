@@ -1,0 +1,87 @@
+"""What a person watching wants to see: totals, and what happened since they last looked."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+async def totals(connection: AsyncConnection) -> dict[str, Any]:
+    rows = await connection.execute(
+        text("""select
+            (select count(*) from source where removed_at is null) as sources,
+            (select count(*) from source where removed_at is null and paused_at is not null) as paused,
+            (select count(*) from source where removed_at is null and circuit <> 'closed') as circuits_open,
+            (select count(*) from series) as series,
+            (select count(*) from logical_chapter) as chapters,
+            (select count(*) from logical_chapter where announce = 'owed') as chapters_owed,
+            (select count(*) from app_user) as users,
+            (select count(*) from notification) as notifications,
+            (select count(*) from delivery where state = 'sent') as deliveries_sent,
+            (select count(*) from delivery where state in ('pending', 'sending')) as deliveries_pending,
+            (select count(*) from delivery where state = 'unconfirmed') as deliveries_unconfirmed,
+            (select count(*) from delivery where state = 'failed') as deliveries_failed""")
+    )
+    return dict(rows.mappings().one())
+
+
+async def gates(connection: AsyncConnection) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select name, delay_seconds, failures,
+                  case when blocked_until > clock_timestamp() then blocked_until end as blocked_until,
+                  case when blocked_until > clock_timestamp() then blocked_reason end as blocked_reason
+                from gate order by name""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+@dataclass
+class Watermark:
+    """How far a watcher has seen."""
+
+    chapter_id: int
+    synced_at: datetime
+    delivery_id: int
+
+
+async def watermark(connection: AsyncConnection) -> Watermark:
+    rows = await connection.execute(
+        text("""select (select coalesce(max(id), 0) from logical_chapter), clock_timestamp(),
+                       (select coalesce(max(id), 0) from delivery where state = 'sent')""")
+    )
+    return Watermark(*rows.one())
+
+
+async def synced_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select title, site, first_synced_at,
+                  (select count(*) from chapter_source where source_id = source.id) as chapters
+                from source where first_synced_at > :since order by first_synced_at"""),
+        {"since": since},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def chapters_since(connection: AsyncConnection, chapter_id: int) -> list[dict[str, Any]]:
+    """New chapters that were news, in the order they came."""
+    rows = await connection.execute(
+        text("""select c.id, c.announce, series.title as series, c.raw_number as number, c.title
+                from logical_chapter c join series on series.id = c.series_id
+                where c.id > :id order by c.id limit 1000"""),
+        {"id": chapter_id},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def sent_since(connection: AsyncConnection, delivery_id: int) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select d.id, u.name as user, series.title as series, c.raw_number as number
+                from delivery d join notification n on n.id = d.notification_id
+                join app_user u on u.id = n.user_id join logical_chapter c on c.id = n.chapter_id
+                join series on series.id = c.series_id
+                where d.id > :id and d.state = 'sent' order by d.id limit 1000"""),
+        {"id": delivery_id},
+    )
+    return [dict(row) for row in rows.mappings()]

@@ -1,0 +1,256 @@
+"""The tables. Times are timestamptz in UTC; natural keys carry unique constraints, for they are the truth
+about duplicates."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    Numeric,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _time(name: str, *, required: bool = False, now: bool = False) -> Column[object]:
+    return Column(
+        name,
+        DateTime(timezone=True),
+        nullable=not (required or now),
+        server_default=func.now() if now else None,
+    )
+
+
+def _big_id() -> Column[int]:
+    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+
+
+def _reference(name: str, target: str) -> Column[object]:
+    return Column(name, ForeignKey(target, ondelete="CASCADE"), nullable=False)
+
+
+series = Table(
+    "series",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    # Numbering that begins anew in each volume puts the volume into the chapter key.
+    Column("numbering_restarts", Boolean, nullable=False, server_default=text("false")),
+    Column("latest_chapter", Numeric),
+    _time("last_chapter_at"),
+    _time("created_at", now=True),
+)
+
+source = Table(
+    "source",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _reference("series_id", "series.id"),
+    Column("site", Text, nullable=False),
+    Column("site_key", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("languages", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("cadence", Text, nullable=False, server_default="HOT"),
+    Column("pinned_cadence", Text),
+    Column("circuit", Text, nullable=False, server_default="closed"),
+    Column("failure_count", Integer, nullable=False, server_default="0"),
+    Column("last_error_code", Text),
+    Column("last_error", Text),
+    # What the first sync finds is history; unless the person who added the source asked to be told.
+    Column("announce_history", Boolean, nullable=False, server_default=text("false")),
+    _time("first_synced_at"),
+    _time("complete_listing_at"),
+    _time("last_checked_at"),
+    _time("last_success_at"),
+    _time("last_new_at"),
+    _time("next_check_at"),
+    _time("paused_at"),
+    Column("paused_reason", Text),
+    _time("removed_at"),
+    _time("created_at", now=True),
+    UniqueConstraint("site", "site_key"),
+    CheckConstraint("cadence in ('HOT', 'WARM', 'COLD')", name="cadence"),
+    CheckConstraint("circuit in ('closed', 'open', 'half_open')", name="circuit"),
+    Index("ix_source_series_id", "series_id"),
+)
+
+logical_chapter = Table(
+    "logical_chapter",
+    metadata,
+    _big_id(),
+    _reference("series_id", "series.id"),
+    Column("chapter_key", Text, nullable=False),
+    Column("number", Numeric),
+    Column("raw_number", Text),
+    Column("volume", Text),
+    Column("title", Text),
+    _time("published_at"),
+    _time("first_detected_at", required=True),
+    _time("updated_at", required=True),
+    # Committed with the row itself, so that a crash between storing and telling cannot forget the telling.
+    Column("announce", Text, nullable=False),
+    UniqueConstraint("series_id", "chapter_key"),
+    CheckConstraint("announce in ('silent', 'owed', 'done')", name="announce"),
+    Index("ix_logical_chapter_owed", "series_id", postgresql_where=text("announce = 'owed'")),
+)
+
+chapter_source = Table(
+    "chapter_source",
+    metadata,
+    _big_id(),
+    _reference("source_id", "source.id"),
+    _reference("chapter_id", "logical_chapter.id"),
+    Column("chapter_key", Text, nullable=False),
+    Column("number", Numeric),
+    Column("raw_number", Text),
+    Column("url", Text, nullable=False),
+    _time("first_detected_at", required=True),
+    _time("last_seen_at", required=True),
+    _time("unavailable_at"),
+    UniqueConstraint("source_id", "chapter_key"),
+    Index("ix_chapter_source_chapter_id", "chapter_id"),
+)
+
+chapter_upload = Table(
+    "chapter_upload",
+    metadata,
+    Column("source_id", ForeignKey("source.id", ondelete="CASCADE"), primary_key=True),
+    Column("upload_id", Text, primary_key=True),
+    Column("chapter_key", Text, nullable=False),
+    Column("raw_number", Text),
+    Column("language", Text),
+    Column("group_name", Text),
+    Column("title", Text),
+    Column("volume", Text),
+    Column("url", Text, nullable=False),
+    Column("external", Boolean, nullable=False),
+    Column("pages", Integer),
+    Column("unavailable", Boolean, nullable=False),
+    _time("published_at"),
+    _time("first_seen_at", required=True),
+    _time("last_seen_at", required=True),
+    Index("ix_chapter_upload_source_id_chapter_key", "source_id", "chapter_key"),
+)
+
+app_user = Table(
+    "app_user",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    _time("created_at", now=True),
+)
+
+channel = Table(
+    "channel",
+    metadata,
+    _big_id(),
+    _reference("user_id", "app_user.id"),
+    Column("url", Text, nullable=False),
+    _time("created_at", now=True),
+    UniqueConstraint("user_id", "url"),
+)
+
+library_entry = Table(
+    "library_entry",
+    metadata,
+    Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE"), primary_key=True),
+    Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
+    Column("notify", Boolean, nullable=False, server_default=text("true")),
+    _time("created_at", now=True),
+    Index("ix_library_entry_series_id_user_id", "series_id", "user_id"),
+)
+
+notification = Table(
+    "notification",
+    metadata,
+    _big_id(),
+    _reference("user_id", "app_user.id"),
+    _reference("chapter_id", "logical_chapter.id"),
+    _time("created_at", now=True),
+    UniqueConstraint("chapter_id", "user_id"),
+    Index("ix_notification_user_id_id", "user_id", "id"),
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    _big_id(),
+    _reference("notification_id", "notification.id"),
+    _reference("channel_id", "channel.id"),
+    # Held here as well so that the deliveries of one chapter are one index range.
+    Column("chapter_id", BigInteger, nullable=False),
+    Column("state", Text, nullable=False, server_default="pending"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    _time("next_attempt_at", now=True),
+    _time("sending_at"),
+    _time("sent_at"),
+    Column("last_error", Text),
+    UniqueConstraint("notification_id", "channel_id"),
+    CheckConstraint(
+        "state in ('pending', 'sending', 'sent', 'failed', 'unconfirmed', 'discarded')", name="state"
+    ),
+    Index(
+        "ix_delivery_unfinished",
+        "chapter_id",
+        postgresql_where=text("state in ('pending', 'sending')"),
+    ),
+)
+
+gate = Table(
+    "gate",
+    metadata,
+    Column("name", Text, primary_key=True),
+    # The next free instant; the end of the queue of those told to come back; a site's own "not before".
+    _time("next_at", required=True),
+    _time("queue_until", required=True),
+    _time("blocked_until", required=True),
+    Column("blocked_reason", Text),
+    Column("delay_seconds", Float, nullable=False),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    _time("updated_at", now=True),
+)
+
+dead_letter = Table(
+    "dead_letter",
+    metadata,
+    _big_id(),
+    Column("kind", Text, nullable=False),
+    Column("job_key", Text, nullable=False),
+    Column("workflow_id", Text, nullable=False),
+    Column("input", JSONB, nullable=False),
+    Column("error", JSONB, nullable=False),
+    Column("error_code", Text, nullable=False),
+    Column("retryable", Boolean, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("occurrences", Integer, nullable=False, server_default="1"),
+    Column("state", Text, nullable=False, server_default="open"),
+    _time("first_failed_at", required=True),
+    _time("last_failed_at", required=True),
+    _time("settled_at"),
+    CheckConstraint("state in ('open', 'replayed', 'resolved', 'discarded')", name="state"),
+    # One open letter a job: failing again adds to it instead of piling up.
+    Index("uq_dead_letter_open", "kind", "job_key", unique=True, postgresql_where=text("state = 'open'")),
+    Index("ix_dead_letter_job_key", "kind", "job_key"),
+)

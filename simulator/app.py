@@ -1,0 +1,64 @@
+"""One ASGI application: the control API beside the upstreams, which pass log, limits and faults."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from simulator.answers import ErrorForm, Upstream, plain_error
+from simulator.control import Control
+from simulator.faults import FaultyApp
+from simulator.mangadex import MangaDex
+from simulator.rate_limit import RateLimitedApp
+from simulator.releaser import Releaser
+from simulator.request_log import LoggedApp
+from simulator.simulation import Simulation
+
+CONTROL_PREFIX = "/_sim"
+
+
+class SimulatorApp:
+    """Releases a chapter every `release_every` seconds while it runs, where that is given."""
+
+    def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
+        self._releaser = Releaser(simulation.world, release_every) if release_every else None
+        self._upstreams: list[Upstream] = [MangaDex(simulation.world)]
+        self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
+        self._pipeline = self._build_pipeline(simulation)
+
+    def _build_pipeline(self, simulation: Simulation) -> ASGIApp:
+        mounts = [Mount(upstream.prefix, app=upstream) for upstream in self._upstreams]
+        sites = Starlette(routes=[*mounts, simulation.sink.route()])
+        faulty = FaultyApp(sites, simulation.faults, self._error_form_of)
+        limited = RateLimitedApp(faulty, simulation.rate_limits, self._error_form_of)
+        return LoggedApp(limited, simulation.requests)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or scope["path"].startswith(f"{CONTROL_PREFIX}/"):
+            await self._control(scope, receive, send)
+            return
+        # Only a stopping server cancels a request, and it has cut the connection already.
+        with suppress(asyncio.CancelledError):
+            await self._pipeline(scope, receive, send)
+
+    def _error_form_of(self, path: str) -> ErrorForm:
+        for upstream in self._upstreams:
+            if path.startswith(f"{upstream.prefix}/"):
+                return upstream.error
+        return plain_error
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        if self._releaser is None:
+            yield
+            return
+        releasing = asyncio.create_task(self._releaser.run(), name="releaser")
+        try:
+            yield
+        finally:
+            releasing.cancel()
+            with suppress(asyncio.CancelledError):
+                await releasing

@@ -1,0 +1,135 @@
+"""A client of the control API, for simulators that run in another process."""
+
+from types import TracebackType
+from typing import Any
+
+import httpx
+from pydantic import BaseModel, TypeAdapter
+
+from simulator.faults import Fault, FaultReport
+from simulator.rate_limit import RateLimit
+from simulator.request_log import LoggedRequest
+from simulator.simulation import WorldName
+from simulator.sink import SinkMessage
+from simulator.specs import SeriesSpec, UploadSpec
+from simulator.upload import Upload
+
+TIMEOUT = httpx.Timeout(30.0)
+
+UPLOADS = TypeAdapter(list[Upload])
+UPLOAD = TypeAdapter(Upload)
+REPORTS = TypeAdapter(list[FaultReport])
+REQUESTS = TypeAdapter(list[LoggedRequest])
+MESSAGES = TypeAdapter(list[SinkMessage])
+
+
+class SeriesAddress(BaseModel):
+    """`url` is the series in the simulated API, `site_url` its page on the real site's address."""
+
+    id: str
+    url: str
+    site_url: str
+
+
+class SeriesSummary(SeriesAddress):
+    title: str
+    languages: list[str]
+    uploads: int
+    next_chapter: str
+
+
+SUMMARIES = TypeAdapter(list[SeriesSummary])
+
+
+class ControlRefusedError(Exception):
+    """The control API did not accept the request; says why."""
+
+
+class SimulatorControl:
+    """Use as an async context manager, or call `aclose` when done."""
+
+    def __init__(self, base_url: str) -> None:
+        self._http = httpx.AsyncClient(base_url=f"{base_url}/_sim", timeout=TIMEOUT, trust_env=False)
+
+    async def __aenter__(self) -> "SimulatorControl":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def is_healthy(self) -> bool:
+        """Whether the simulator answers; False where nothing listens."""
+        try:
+            return (await self._http.get("/health")).is_success
+        except httpx.TransportError:
+            return False
+
+    async def reset(self, world: WorldName = "empty") -> None:
+        await self._call("POST", "/reset", {"world": world})
+
+    async def series(self) -> list[SeriesSummary]:
+        return SUMMARIES.validate_json(await self._call("GET", "/series"))
+
+    async def add_series(self, spec: SeriesSpec) -> SeriesAddress:
+        return SeriesAddress.model_validate_json(await self._call("POST", "/series", _fields(spec)))
+
+    async def remove_series(self, series_id: str) -> None:
+        await self._call("DELETE", f"/series/{series_id}")
+
+    async def uploads(self, series_id: str) -> list[Upload]:
+        return UPLOADS.validate_json(await self._call("GET", f"/series/{series_id}/chapters"))
+
+    async def release(self, series_id: str, *specs: UploadSpec) -> list[Upload]:
+        """Upload chapters; without a spec, the next number."""
+        body = [_fields(spec) for spec in specs or (UploadSpec(),)]
+        return UPLOADS.validate_json(await self._call("POST", f"/series/{series_id}/chapters", body))
+
+    async def revise(self, series_id: str, upload_id: str, spec: UploadSpec) -> Upload:
+        path = f"/series/{series_id}/chapters/{upload_id}"
+        return UPLOAD.validate_json(await self._call("PATCH", path, _fields(spec)))
+
+    async def withdraw(self, series_id: str, upload_id: str) -> None:
+        await self._call("DELETE", f"/series/{series_id}/chapters/{upload_id}")
+
+    async def add_fault(self, fault: Fault) -> FaultReport:
+        return FaultReport.model_validate_json(await self._call("POST", "/faults", _fields(fault)))
+
+    async def faults(self) -> list[FaultReport]:
+        return REPORTS.validate_json(await self._call("GET", "/faults"))
+
+    async def clear_faults(self) -> None:
+        await self._call("DELETE", "/faults")
+
+    async def set_rate_limit(self, limit: RateLimit) -> None:
+        await self._call("POST", "/rate_limit", _fields(limit))
+
+    async def requests(self, path: str = "/", since: float = 0.0) -> list[LoggedRequest]:
+        answer = await self._call("GET", "/requests", params={"path": path, "since": str(since)})
+        return REQUESTS.validate_json(answer)
+
+    async def clear_requests(self) -> None:
+        await self._call("DELETE", "/requests")
+
+    async def sink(self, name: str | None = None) -> list[SinkMessage]:
+        return MESSAGES.validate_json(await self._call("GET", "/sink" if name is None else f"/sink/{name}"))
+
+    async def clear_sink(self) -> None:
+        await self._call("DELETE", "/sink")
+
+    async def _call(
+        self, method: str, path: str, body: Any = None, params: dict[str, str] | None = None
+    ) -> bytes:
+        response = await self._http.request(method, path, json=body, params=params)
+        if response.is_error:
+            raise ControlRefusedError(f"{method} {path}: {response.status_code} {response.text}")
+        return response.content
+
+
+def _fields(spec: BaseModel) -> dict[str, Any]:
+    # What was left out must stay left out: a chapter of null is a oneshot, no chapter is the next number.
+    return spec.model_dump(mode="json", exclude_unset=True)

@@ -1,0 +1,196 @@
+"""The control API: scripting the world and reading back what happened, from another process."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from simulator.answers import json_response
+from simulator.faults import Fault
+from simulator.mangadex import MangaDex, title_page
+from simulator.rate_limit import RateLimit
+from simulator.series import Series
+from simulator.simulation import Simulation, WorldName
+from simulator.specs import SeriesSpec, UploadSpec
+from simulator.world import UnknownSeriesError, UnknownUploadError, WorldError
+
+Model = TypeVar("Model", bound=BaseModel)
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class ControlError(Exception):
+    pass
+
+
+class Reset(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    world: WorldName = "empty"
+
+
+class Control:
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._world = simulation.world
+
+    def routes(self, prefix: str) -> Sequence[BaseRoute]:
+        one_chapter = "/series/{id}/chapters/{upload_id}"
+        table: list[tuple[str, str, Endpoint]] = [
+            ("GET", "/health", self._health),
+            ("POST", "/reset", self._reset),
+            ("GET", "/series", self._list_series),
+            ("POST", "/series", self._add_series),
+            ("DELETE", "/series/{id}", self._remove_series),
+            ("GET", "/series/{id}/chapters", self._list_uploads),
+            ("POST", "/series/{id}/chapters", self._release),
+            ("PATCH", one_chapter, self._revise),
+            ("DELETE", one_chapter, self._withdraw),
+            ("GET", "/faults", self._list_faults),
+            ("POST", "/faults", self._add_fault),
+            ("DELETE", "/faults", self._clear_faults),
+            ("POST", "/rate_limit", self._set_rate_limit),
+            ("GET", "/requests", self._list_requests),
+            ("DELETE", "/requests", self._clear_requests),
+            ("GET", "/sink", self._list_messages),
+            ("GET", "/sink/{name}", self._list_messages),
+            ("DELETE", "/sink", self._clear_messages),
+        ]
+        return [
+            Mount(
+                prefix,
+                routes=[Route(path, _answering_errors(end), methods=[verb]) for verb, path, end in table],
+            )
+        ]
+
+    async def _health(self, request: Request) -> Response:
+        return json_response({"status": "ok", "series": len(self._world.series)})
+
+    async def _reset(self, request: Request) -> Response:
+        self._simulation.reset((await _read(request, Reset)).world)
+        return json_response({"status": "ok"})
+
+    async def _list_series(self, request: Request) -> Response:
+        with self._world.lock:
+            return json_response([_summary(request, series) for series in self._world.series.values()])
+
+    async def _add_series(self, request: Request) -> Response:
+        series = self._world.add_series(await _read(request, SeriesSpec))
+        return json_response(_addresses(request, series), 201)
+
+    async def _remove_series(self, request: Request) -> Response:
+        self._world.remove_series(request.path_params["id"])
+        return json_response({"status": "ok"})
+
+    async def _list_uploads(self, request: Request) -> Response:
+        with self._world.lock:
+            return json_response(self._world.find_series(request.path_params["id"]).uploads)
+
+    async def _release(self, request: Request) -> Response:
+        content = await _read_json(request)
+        wanted = content if isinstance(content, list) else [content]
+        specs = [_validated(UploadSpec, item) for item in wanted]
+        return json_response(self._world.release(request.path_params["id"], *specs), 201)
+
+    async def _revise(self, request: Request) -> Response:
+        self._check_upload(request)
+        return json_response(
+            self._world.revise(request.path_params["upload_id"], await _read(request, UploadSpec))
+        )
+
+    async def _withdraw(self, request: Request) -> Response:
+        self._check_upload(request)
+        return json_response(self._world.withdraw(request.path_params["upload_id"]))
+
+    def _check_upload(self, request: Request) -> None:
+        upload = self._world.find_upload(request.path_params["upload_id"])
+        if upload.series_id != request.path_params["id"]:
+            raise UnknownUploadError(f"upload {upload.id} belongs to series {upload.series_id}")
+
+    async def _list_faults(self, request: Request) -> Response:
+        return json_response([report.model_dump() for report in self._simulation.faults.reports()])
+
+    async def _add_fault(self, request: Request) -> Response:
+        armed = self._simulation.faults.add(await _read(request, Fault))
+        return json_response(armed.report().model_dump(), 201)
+
+    async def _clear_faults(self, request: Request) -> Response:
+        self._simulation.faults.clear()
+        return json_response({"status": "ok"})
+
+    async def _set_rate_limit(self, request: Request) -> Response:
+        limit = await _read(request, RateLimit)
+        self._simulation.rate_limits.set(limit)
+        return json_response(limit.model_dump())
+
+    async def _list_requests(self, request: Request) -> Response:
+        since = request.query_params.get("since", "0")
+        try:
+            earliest = float(since)
+        except ValueError:
+            raise ControlError(f"since: {since!r} is not a UNIX time in seconds") from None
+        path = request.query_params.get("path", "/")
+        return json_response(self._simulation.requests.matching(path, earliest))
+
+    async def _clear_requests(self, request: Request) -> Response:
+        self._simulation.requests.clear()
+        return json_response({"status": "ok"})
+
+    async def _list_messages(self, request: Request) -> Response:
+        return json_response(self._simulation.sink.messages(request.path_params.get("name")))
+
+    async def _clear_messages(self, request: Request) -> Response:
+        self._simulation.sink.clear()
+        return json_response({"status": "ok"})
+
+
+def _answering_errors(endpoint: Endpoint) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except (UnknownSeriesError, UnknownUploadError) as error:
+            return json_response({"error": str(error)}, 404)
+        except (ControlError, WorldError) as error:
+            return json_response({"error": str(error)}, 422)
+
+    return answer
+
+
+async def _read(request: Request, model: type[Model]) -> Model:
+    return _validated(model, await _read_json(request))
+
+
+async def _read_json(request: Request) -> Any:
+    """The body; none at all is an empty object, since most fields have defaults."""
+    try:
+        return orjson.loads(await request.body() or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise ControlError(f"not JSON: {error}") from None
+
+
+def _validated(model: type[Model], content: Any) -> Model:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}" for problem in error.errors()
+        ]
+        raise ControlError("; ".join(problems)) from None
+
+
+def _addresses(request: Request, series: Series) -> dict[str, str]:
+    base = f"{request.url.scheme}://{request.url.netloc}{MangaDex.prefix}"
+    return {"id": series.id, "url": f"{base}/manga/{series.id}", "site_url": title_page(series)}
+
+
+def _summary(request: Request, series: Series) -> dict[str, Any]:
+    return {
+        **_addresses(request, series),
+        "title": series.title,
+        "languages": series.available_languages,
+        "uploads": len(series.index),
+        "next_chapter": series.next_chapter()[0],
+    }

@@ -1,0 +1,131 @@
+"""Running the simulator: in this process until it is stopped, or in a thread beside a test."""
+
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread, current_thread, main_thread
+from types import TracebackType
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from simulator.app import SimulatorApp
+from simulator.connection import BreakableProtocol
+from simulator.mangadex import MangaDex
+from simulator.simulation import Simulation, WorldName
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+BACKLOG = 2048
+START_SECONDS = 10
+STOP_SECONDS = 5
+
+
+class SimulatorServer(uvicorn.Server):
+    """A uvicorn server that ends at once and without complaint."""
+
+    def __init__(self, app: SimulatorApp) -> None:
+        config = uvicorn.Config(
+            app,
+            http=BreakableProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            # Closing idle connections can fail a client's next request, a fault nobody asked for.
+            timeout_keep_alive=300,
+        )
+        super().__init__(config)
+        self.ready = Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, H11Protocol):
+                connection.transport.abort()
+        for request in self.server_state.tasks:
+            request.cancel()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on a signal without raising it again afterwards: being told to stop is a clean exit."""
+        if current_thread() is not main_thread():
+            yield
+            return
+        previous = {number: signal.signal(number, self.handle_exit) for number in STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio turns Nagle's delay off only where the protocol is named, and 40 ms an answer is a lot.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class RunningSimulator:
+    """The simulator on a free port, in a thread of its own, for as long as the `with` block lasts.
+
+    What it holds may be used directly from the block: it is the same world that the server shows.
+    """
+
+    def __init__(
+        self,
+        world: WorldName = "empty",
+        *,
+        state_file: Path | None = None,
+        release_every: float | None = None,
+    ) -> None:
+        self.simulation = Simulation.begin(world, state_file)
+        self.world = self.simulation.world
+        self.faults = self.simulation.faults
+        self.requests = self.simulation.requests
+        self.rate_limits = self.simulation.rate_limits
+        self.sink = self.simulation.sink
+        self.url = ""
+        self.mangadex_url = ""
+        self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
+        self._thread: Thread | None = None
+
+    def __enter__(self) -> "RunningSimulator":
+        listener = listen("127.0.0.1", 0)
+        self.url = address_of(listener)
+        self.mangadex_url = self.url + MangaDex.prefix
+        self._thread = Thread(target=self._server.run, args=([listener],), name="simulator", daemon=True)
+        self._thread.start()
+        if not self._server.ready.wait(START_SECONDS):
+            raise RuntimeError("the simulator did not start")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        if self._thread:
+            self._thread.join(STOP_SECONDS)
+            if self._thread.is_alive():
+                raise RuntimeError("the simulator did not stop")

@@ -1,0 +1,52 @@
+"""Everything a running simulator holds, and where it keeps it between runs."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from simulator.demo import add_demo_series
+from simulator.faults import Faults
+from simulator.rate_limit import RateLimits
+from simulator.request_log import RequestLog
+from simulator.sink import Sink
+from simulator.world import World
+
+WorldName = Literal["demo", "empty"]
+
+
+@dataclass
+class Simulation:
+    world: World = field(default_factory=World)
+    sink: Sink = field(default_factory=Sink)
+    faults: Faults = field(default_factory=Faults)
+    requests: RequestLog = field(default_factory=RequestLog)
+    rate_limits: RateLimits = field(default_factory=RateLimits)
+
+    @classmethod
+    def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
+        """Continue from the state file where there is one; otherwise begin with the named world."""
+        if state_file is None:
+            simulation = cls()
+            simulation.fill(world_name)
+            return simulation
+        resumed = state_file.exists()
+        world = World.load(state_file) if resumed else World()
+        simulation = cls(world=world, sink=Sink(state_file.with_name(f"{state_file.name}.sink.jsonl")))
+        if not resumed:
+            simulation.fill(world_name)
+        world.autosave(state_file)
+        return simulation
+
+    def fill(self, world_name: WorldName) -> None:
+        if world_name == "demo":
+            add_demo_series(self.world)
+
+    def reset(self, world_name: WorldName = "empty") -> None:
+        """Forget everything, then begin with the named world."""
+        self.faults.clear()
+        self.rate_limits.clear()
+        self.sink.clear()
+        with self.world.changing():
+            self.world.clear()
+            self.fill(world_name)
+        self.requests.clear()

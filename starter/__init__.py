@@ -1,0 +1,1 @@
+"""The `fascicle` command: onboarding, inspection, signals, and the embedded stack."""

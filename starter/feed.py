@@ -1,0 +1,63 @@
+"""What `fascicle up` shows while it runs: syncs, new chapters, messages, a line each."""
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from rich.markup import escape
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from fascicle.domain.errors import FascicleError
+from fascicle.storage import overview
+from fascicle.storage.database import transaction
+from fascicle.storage.overview import Watermark
+from starter.output import console
+
+_EVERY_SECONDS = 0.5
+
+
+def say(what: str, text: str, colour: str = "white") -> None:
+    clock = datetime.now().astimezone().strftime("%H:%M:%S")
+    console.print(f"[dim]{clock}[/] [{colour}]{what:<9}[/] {text}", soft_wrap=True)
+
+
+async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
+    """Print what happens until told to stop. A database that is away for a while is waited for."""
+    seen: Watermark | None = None
+    while not stop.is_set():
+        try:
+            async with transaction(engine) as connection:
+                if seen is None:
+                    seen = await overview.watermark(connection)
+                synced = await overview.synced_since(connection, seen.synced_at)
+                chapters = await overview.chapters_since(connection, seen.chapter_id)
+                sent = await overview.sent_since(connection, seen.delivery_id)
+        except FascicleError:
+            synced, chapters, sent = [], [], []
+        if seen is not None:
+            _advance(seen, synced, chapters, sent)
+        _print(synced, chapters, sent)
+        try:
+            await asyncio.wait_for(stop.wait(), _EVERY_SECONDS)
+        except TimeoutError:
+            continue
+
+
+Rows = list[dict[str, Any]]
+
+
+def _advance(seen: Watermark, synced: Rows, chapters: Rows, sent: Rows) -> None:
+    seen.synced_at = max([seen.synced_at, *(row["first_synced_at"] for row in synced)])
+    seen.chapter_id = max([seen.chapter_id, *(row["id"] for row in chapters)])
+    seen.delivery_id = max([seen.delivery_id, *(row["id"] for row in sent)])
+
+
+def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:
+    for row in synced:
+        say("synced", f"{escape(str(row['title']))}: {row['chapters']} chapters of history, silently", "cyan")
+    for row in chapters:
+        if row["announce"] != "silent":
+            title = f"  {escape(str(row['title']))}" if row["title"] else ""
+            say("chapter", f"[bold]{escape(str(row['series']))}[/] {row['number'] or ''}{title}", "green")
+    for row in sent:
+        say("told", f"{row['user']} about {escape(str(row['series']))} {row['number'] or ''}", "magenta")

@@ -1,0 +1,187 @@
+"""Adding sources, and making sure that every source has its workflow."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import (
+    Priority,
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from fascicle.domain.breaker import Circuit
+from fascicle.domain.cadence import Cadence
+from fascicle.domain.chapter import SeriesInfo
+from fascicle.domain.errors import MustWait, PermanentError, UsageError
+from fascicle.domain.names import MAIN_QUEUE, source_workflow_id
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.sites.base import ChapterSite
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from workflows.source_state import SourceInput
+
+_LONGEST_WAIT = 120.0
+
+
+@dataclass(frozen=True)
+class Onboarded:
+    source: dict[str, Any]
+    created: bool
+
+
+async def add_source(
+    dependencies: Dependencies,
+    client: Client,
+    url: str,
+    *,
+    series: str | None = None,
+    languages: list[str] | None = None,
+    cadence: Cadence | None = None,
+    announce_history: bool = False,
+    on_wait: Callable[[str], None] = lambda reason: None,
+) -> Onboarded:
+    """Follow the series behind a URL. Adding it again changes nothing and returns what is there."""
+    site, key = dependencies.sites.recognise(url)
+    series_id = await series_named(dependencies, series) if series else None
+    async with transaction(dependencies.engine) as connection:
+        known = await sources.find(connection, site.name, key)
+    if known is not None and known.removed_at is None:
+        await ensure_workflow(dependencies, client, known.id)
+        return Onboarded(await _row(dependencies, known.id), created=False)
+    info = await _series_info(site, key, on_wait)
+    async with transaction(dependencies.engine) as connection:
+        source_id, created = await sources.add(
+            connection,
+            site=site.name,
+            info=info,
+            series_id=series_id,
+            languages=languages or dependencies.settings.languages,
+            cadence=cadence,
+            announce_history=announce_history,
+        )
+    await ensure_workflow(dependencies, client, source_id)
+    return Onboarded(await _row(dependencies, source_id), created)
+
+
+async def ensure_workflow(
+    dependencies: Dependencies, client: Client, source_id: str
+) -> WorkflowHandle[Any, Any]:
+    """The source's workflow, started if it is not running."""
+    row = await _row(dependencies, source_id)
+    pairs = {
+        "Site": row["site"],
+        "SourceId": source_id,
+        "SeriesId": row["series_id"],
+        "Cadence": row["cadence"],
+        "Circuit": row["circuit"],
+    }
+    try:
+        return await client.start_workflow(
+            "SourceWorkflow",
+            _workflow_input(row),
+            id=source_workflow_id(source_id),
+            task_queue=MAIN_QUEUE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            static_summary=f"{row['title']} on {row['site']}",
+            priority=Priority(fairness_key=row["site"]),
+            search_attributes=TypedSearchAttributes(
+                [
+                    SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+                    for name, value in pairs.items()
+                ]
+            ),
+        )
+    except RPCError as error:
+        if error.status == RPCStatusCode.INVALID_ARGUMENT and "search attribute" in error.message.lower():
+            raise PermanentError(
+                "not_set_up", f"Temporal lacks our search attributes ({error.message}): run `fascicle setup`."
+            ) from error
+        raise
+
+
+async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> int:
+    """Start the workflow of every active source that has none: after a crash, or when Temporal forgot."""
+    async with transaction(dependencies.engine) as connection:
+        wanted = await sources.active_ids(connection)
+    query = "WorkflowType = 'SourceWorkflow' AND ExecutionStatus = 'Running'"
+    running = {execution.id async for execution in client.list_workflows(query, page_size=1000)}
+    missing = [source_id for source_id in wanted if source_workflow_id(source_id) not in running]
+    for source_id in missing:
+        await ensure_workflow(dependencies, client, source_id)
+    return len(missing)
+
+
+async def series_named(dependencies: Dependencies, wanted: str) -> str:
+    """The one series of that id or title."""
+    async with transaction(dependencies.engine) as connection:
+        found = await sources.find_series(connection, wanted)
+    if not found:
+        raise UsageError("unknown_series", f"There is no series {wanted!r}. See `fascicle source list`.")
+    if len(found) > 1:
+        choices = "\n".join(f"  {series_id}  {title}" for series_id, title in found)
+        raise UsageError("ambiguous_series", f"{wanted!r} fits several series; use an id:\n{choices}")
+    return found[0][0]
+
+
+async def source_named(dependencies: Dependencies, wanted: str) -> dict[str, Any]:
+    """The one source of that id, workflow id, URL or title."""
+    async with transaction(dependencies.engine) as connection:
+        listed = await sources.listing(connection)
+    wanted = wanted.removeprefix("source-")
+    for matches in (
+        lambda row: wanted in (row["id"], row["url"], row["site_key"]),
+        lambda row: row["title"].lower() == wanted.lower(),
+        lambda row: wanted.lower() in row["title"].lower(),
+    ):
+        found = [row for row in listed if matches(row)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = "\n".join(f"  {row['id']}  {row['title']} ({row['site']})" for row in found)
+            raise UsageError("ambiguous_source", f"{wanted!r} fits several sources; use an id:\n{choices}")
+    raise UsageError("unknown_source", f"There is no source {wanted!r}. See `fascicle source list`.")
+
+
+async def _series_info(site: ChapterSite, key: str, on_wait: Callable[[str], None]) -> SeriesInfo:
+    """A person is waiting, so short waits are sat out here."""
+    waited = 0.0
+    while True:
+        try:
+            return await site.series(key)
+        except MustWait as wait:
+            waited += wait.seconds
+            if waited > _LONGEST_WAIT:
+                raise
+            on_wait(f"{wait.message}; waiting {wait.seconds:.0f} s")
+            await asyncio.sleep(wait.seconds)
+
+
+async def _row(dependencies: Dependencies, source_id: str) -> dict[str, Any]:
+    async with transaction(dependencies.engine) as connection:
+        rows = await sources.listing(connection, source_id)
+    if not rows:
+        raise UsageError("unknown_source", f"There is no source {source_id}.")
+    return rows[0]
+
+
+def _workflow_input(row: dict[str, Any]) -> SourceInput:
+    return SourceInput(
+        source_id=row["id"],
+        site=row["site"],
+        series_id=row["series_id"],
+        title=row["title"],
+        cadence=Cadence(row["cadence"]),
+        circuit=Circuit(row["circuit"]),
+        failure_count=row["failure_count"],
+        paused=row["paused_at"] is not None,
+        pause_reason=row["paused_reason"] or "",
+        due_at=row["next_check_at"],
+    )

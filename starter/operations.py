@@ -1,0 +1,192 @@
+"""`fascicle status`, `config`, `setup`, `db upgrade`, `doctor`."""
+
+import asyncio
+import platform
+import sys
+from typing import Any
+
+import typer
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+
+from fascicle.domain.errors import FascicleError
+from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.settings import Settings
+from fascicle.runtime.temporal import connect, names_a_server, register_search_attributes
+from fascicle.storage import dead_letter, overview
+from fascicle.storage.database import schema_versions, transaction, upgrade
+from starter.context import database_only, effective_settings, reach, run, running_stack
+from starter.onboarding import ensure_all_workflows
+from starter.output import console, print_facts, print_json, print_table
+from starter.source import AsJson
+
+db_app = typer.Typer(help="The database.", no_args_is_help=True)
+
+
+def status(as_json: AsJson = False) -> None:
+    """What is there, what is going on, and what needs a person."""
+
+    async def command() -> None:
+        settings = effective_settings()
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            totals = await overview.totals(connection)
+            letters = await dead_letter.counts_by_code(connection)
+            gates = await overview.gates(connection)
+        stack = running_stack(settings.data_dir) or {}
+        places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
+        if as_json:
+            print_json({**totals, "dead_letters": letters, "gates": gates, **places})
+            return
+        print_facts({**places, **totals, "dead_letters": sum(letters.values())})
+        if gates:
+            console.print()
+            columns = ("name", "delay_seconds", "failures", "blocked_until", "blocked_reason")
+            print_table(columns, gates, empty="")
+        for hint in _needs_a_person(totals, letters):
+            console.print(f"[yellow]![/] {hint}")
+
+    run(command)
+
+
+def _needs_a_person(totals: dict[str, Any], letters: dict[str, int]) -> list[str]:
+    hints = []
+    if totals["circuits_open"]:
+        hints.append(f"{totals['circuits_open']} circuits are open: fascicle source list")
+    if letters:
+        hints.append(f"{sum(letters.values())} dead letters: fascicle dead-letters list")
+    return hints
+
+
+def config(as_json: AsJson = False) -> None:
+    """The effective settings; secrets are masked."""
+
+    async def command() -> None:
+        values = {name.upper(): value for name, value in _visible(effective_settings()).items()}
+        shown = {
+            name if name == "DATABASE_URL" else f"FASCICLE_{name}": value for name, value in values.items()
+        }
+        print_json(shown) if as_json else print_facts({k: str(v) for k, v in shown.items()})
+
+    run(command)
+
+
+def _visible(settings: Settings) -> dict[str, Any]:
+    # SecretStr prints as stars by itself, in JSON too.
+    return settings.model_dump(mode="json")
+
+
+def setup(as_json: AsJson = False) -> None:
+    """Prepare the database and Temporal; start workflows that are missing. Repeatable."""
+
+    async def command() -> None:
+        async with reach() as r:
+            await upgrade(r.dependencies.engine)
+            added = await register_search_attributes(r.client)
+            started = await ensure_all_workflows(r.dependencies, r.client)
+        result = {"search_attributes_added": added, "workflows_started": started}
+        print_json(result) if as_json else print_facts({"database": "up to date", **result})
+
+    run(command)
+
+
+@db_app.command("upgrade")
+def db_upgrade() -> None:
+    """Bring the schema to this version."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            before, _ = await schema_versions(dependencies.engine)
+            await upgrade(dependencies.engine)
+            after, _ = await schema_versions(dependencies.engine)
+        moved = f"{before or 'empty'} → {after}" if before != after else f"{after}, nothing to do"
+        console.print(f"schema: {moved}")
+
+    run(command)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check everything and say what to do about what is wrong."""
+
+    async def command() -> None:
+        checks = await _examine()
+        if as_json:
+            print_json(checks)
+        else:
+            print_table(("check", "state", "detail"), checks, empty="")
+        if any(check["state"] != "ok" for check in checks):
+            raise typer.Exit(1)
+
+    run(command)
+
+
+def _check(name: str, ok: bool, detail: str) -> dict[str, str]:
+    return {"check": name, "state": "ok" if ok else "FAIL", "detail": detail}
+
+
+async def _examine() -> list[dict[str, str]]:
+    checks = [_check("python", sys.version_info >= (3, 11), platform.python_version())]
+    settings = effective_settings()
+    checks.append(_check("settings", True, f"data folder {settings.data_dir}"))
+    stack = running_stack(settings.data_dir)
+    where = "embedded stack is running" if stack else "no embedded stack; using the environment"
+    checks.append(_check("stack", bool(stack or (settings.database_url and names_a_server())), where))
+    checks.append(await _examine_database())
+    checks += await _examine_temporal()
+    return checks
+
+
+async def _examine_database() -> dict[str, str]:
+    try:
+        async with database_only() as dependencies:
+            there, wanted = await _versions(dependencies)
+    except FascicleError as error:
+        return _check("database", False, error.message)
+    if there != wanted:
+        return _check("database", False, f"schema {there or 'empty'}, needs {wanted}: fascicle db upgrade")
+    return _check("database", True, f"schema {there}")
+
+
+async def _versions(dependencies: Dependencies) -> tuple[str | None, str | None]:
+    return await schema_versions(dependencies.engine)
+
+
+async def _examine_temporal() -> list[dict[str, str]]:
+    if not names_a_server():
+        return [_check("temporal", False, "no server named: fascicle up, or set TEMPORAL_ADDRESS")]
+    try:
+        client = await connect()
+    except FascicleError as error:
+        return [_check("temporal", False, error.message)]
+    missing = await _missing_attributes(client)
+    attributes = f"missing: {', '.join(missing)}: fascicle setup" if missing else "registered"
+    pollers = await asyncio.gather(*(_pollers(client, queue) for queue in TASK_QUEUES))
+    return [
+        _check("temporal", True, f"namespace {client.namespace}"),
+        _check("search attributes", not missing, attributes),
+        *(
+            _check(f"workers on {queue}", count > 0, f"{count}" if count else "none: python worker.py")
+            for queue, count in zip(TASK_QUEUES, pollers, strict=True)
+        ),
+    ]
+
+
+async def _missing_attributes(client: Client) -> list[str]:
+    known = await client.operator_service.list_search_attributes(
+        ListSearchAttributesRequest(namespace=client.namespace)
+    )
+    return [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
+
+
+async def _pollers(client: Client, queue: str) -> int:
+    described = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+        )
+    )
+    return len(described.pollers)

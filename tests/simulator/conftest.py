@@ -1,0 +1,48 @@
+import ssl
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from simulator.server import RunningSimulator
+
+# Loading certificates for every client would take longer than most tests; all of them speak plain HTTP.
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def client(base_url: str = "") -> httpx.Client:
+    headers = {"User-Agent": "tests"}
+    return httpx.Client(base_url=base_url, headers=headers, verify=NO_CERTIFICATES, trust_env=False)
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[RunningSimulator]:
+    with RunningSimulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def simulator(running: RunningSimulator) -> RunningSimulator:
+    """An empty simulator without faults."""
+    running.simulation.reset()
+    return running
+
+
+@pytest.fixture
+def api(simulator: RunningSimulator) -> Iterator[httpx.Client]:
+    """A client of the simulated MangaDex."""
+    with client(simulator.mangadex_url) as http:
+        yield http
+
+
+@pytest.fixture
+def control(simulator: RunningSimulator) -> Iterator[httpx.Client]:
+    with client(f"{simulator.url}/_sim") as http:
+        yield http
+
+
+@pytest.fixture
+def http() -> Iterator[httpx.Client]:
+    """A client of any address."""
+    with client() as http:
+        yield http

@@ -1,0 +1,64 @@
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from simulator.client import ControlRefusedError, SimulatorControl
+from simulator.faults import Fault
+from simulator.rate_limit import RateLimit
+from simulator.server import RunningSimulator
+from simulator.specs import SeriesSpec, UploadSpec
+
+
+@pytest.fixture
+async def remote(simulator: RunningSimulator) -> AsyncIterator[SimulatorControl]:
+    async with SimulatorControl(simulator.url) as control:
+        yield control
+
+
+async def test_series_and_chapters(remote: SimulatorControl, simulator: RunningSimulator) -> None:
+    added = await remote.add_series(SeriesSpec(title="A", chapters=(UploadSpec(chapter=None), UploadSpec())))
+    (released,) = await remote.release(added.id)
+    assert [upload.chapter for upload in await remote.uploads(added.id)] == [None, "1", "2"]
+    assert released.created_at == simulator.world.find_upload(released.id).created_at
+    revised = await remote.revise(added.id, released.id, UploadSpec(title="T"))
+    assert (revised.title, revised.chapter) == ("T", "2")
+    await remote.withdraw(added.id, released.id)
+    (summary,) = await remote.series()
+    assert (summary.title, summary.uploads, summary.url) == ("A", 2, added.url)
+    await remote.remove_series(added.id)
+    assert await remote.series() == []
+
+
+async def test_faults_requests_and_limits(remote: SimulatorControl, api: httpx.Client) -> None:
+    await remote.add_fault(Fault(status=500, count=1))
+    assert api.get("/manga").status_code == 500
+    (report,) = await remote.faults()
+    assert (report.fault.status, report.hits) == (500, 1)
+    await remote.clear_faults()
+    await remote.set_rate_limit(RateLimit(requests_per_second=0.001))
+    assert [api.get("/manga").status_code for _ in range(2)] == [200, 429]
+    logged = await remote.requests("/mangadex/manga")
+    assert [(entry.status, entry.fault) for entry in logged] == [(500, "status"), (200, None), (429, None)]
+    await remote.clear_requests()
+    assert await remote.requests() == []
+
+
+async def test_sink(remote: SimulatorControl, simulator: RunningSimulator) -> None:
+    simulator.sink.add("ann", {"title": "t", "n": 1})
+    simulator.sink.add("bob", {})
+    (message,) = await remote.sink("ann")
+    assert (message.title, message.payload) == ("t", {"title": "t", "n": 1})
+    assert len(await remote.sink()) == 2
+    await remote.clear_sink()
+    assert await remote.sink() == []
+
+
+async def test_health_reset_and_refusal(remote: SimulatorControl) -> None:
+    assert await remote.is_healthy()
+    await remote.reset("demo")
+    assert len(await remote.series()) == 6
+    with pytest.raises(ControlRefusedError, match=r"404 .*no series"):
+        await remote.release("nowhere")
+    async with SimulatorControl("http://127.0.0.1:1") as nobody:
+        assert not await nobody.is_healthy()

@@ -1,0 +1,278 @@
+"""The worker: settings → dependencies → Temporal workers and the ops server; drains on a signal.
+
+    python worker.py [--queues fascicle,fetch,deliver]
+
+It serves the Temporal of TEMPORAL_ADDRESS and the database of DATABASE_URL.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import uvicorn
+from temporalio.client import Client
+from temporalio.runtime import Runtime
+from temporalio.worker import Worker
+
+from activities.backfill import BackfillActivities
+from activities.chapter import ChapterActivities
+from activities.dead_letter import DeadLetterActivities
+from activities.interceptor import ActiveJobs, FascicleInterceptor
+from activities.notify import NotifyActivities
+from activities.source import PollPolicy, SourceActivities
+from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
+from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, TASK_QUEUES
+from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.logs import configure_logs, get_logger
+from fascicle.runtime.settings import Settings, load_settings
+from fascicle.runtime.temporal import connect, is_serving, metrics_runtime
+from fascicle.storage.database import ping, schema_versions
+from fascicle.web.ops import OpsProbes, ops_app
+from workflows.chapter import IngestChapterWorkflow
+from workflows.notify import NotifyWorkflow
+from workflows.source import SourceWorkflow
+
+WORKFLOWS: Sequence[type] = (SourceWorkflow, IngestChapterWorkflow, NotifyWorkflow)
+# How long a starting worker waits for Temporal and the database before it gives up and says why.
+PATIENCE_SECONDS = 60.0
+
+log = get_logger("fascicle.worker")
+
+
+def activities_by_queue(dependencies: Dependencies) -> dict[str, list[Callable[..., Any]]]:
+    """Which activities each task queue serves."""
+    settings, engine = dependencies.settings, dependencies.engine
+    policy = PollPolicy(
+        intervals=settings.intervals,
+        breaker=settings.breaker,
+        complete_every=timedelta(hours=settings.complete_listing_hours),
+        children_per_poll=settings.children_per_poll,
+    )
+    source = SourceActivities(engine, dependencies.sites, policy)
+    backfill = BackfillActivities(engine, dependencies.sites, policy)
+    chapter = ChapterActivities(engine)
+    dead_letter = DeadLetterActivities(engine)
+    notify = NotifyActivities(engine, dependencies.notifier, settings.max_concurrent_deliveries)
+    return {
+        MAIN_QUEUE: [
+            source.record_poll_failure,
+            source.record_pause,
+            source.pin_cadence,
+            backfill.list_owed,
+            chapter.store_chapter,
+            dead_letter.bury,
+            notify.announce_chapter,
+        ],
+        FETCH_QUEUE: [source.poll_source, backfill.backfill_source],
+        DELIVER_QUEUE: [notify.deliver_due],
+    }
+
+
+def build_workers(
+    client: Client, dependencies: Dependencies, active: ActiveJobs, queues: Sequence[str] = TASK_QUEUES
+) -> list[Worker]:
+    settings = dependencies.settings
+    served = activities_by_queue(dependencies)
+    interceptor = FascicleInterceptor(active, retry_base_seconds=settings.retry_base_seconds)
+    limits = {MAIN_QUEUE: settings.max_concurrent_activities, FETCH_QUEUE: settings.max_concurrent_fetches}
+    return [
+        Worker(
+            client,
+            task_queue=queue,
+            workflows=list(WORKFLOWS) if queue == MAIN_QUEUE else [],
+            activities=served[queue],
+            interceptors=[interceptor],
+            max_concurrent_activities=limits.get(queue, settings.max_concurrent_deliveries),
+            graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
+            max_heartbeat_throttle_interval=timedelta(seconds=5),
+        )
+        for queue in queues
+    ]
+
+
+class WorkerProcess:
+    """One worker process: its state is what /ready shows."""
+
+    def __init__(self, settings: Settings, queues: Sequence[str]) -> None:
+        self._settings = settings
+        self._queues = queues
+        self._state = "starting"
+        self._client: Client | None = None
+        self._active = ActiveJobs()
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        metrics_address = f"127.0.0.1:{_free_port()}"
+        runtime = metrics_runtime(metrics_address)
+        self._active.gauge = runtime.metric_meter.create_gauge("fascicle_active_jobs")
+        self._active.gauge.set(0)
+        self._install_signal_handlers()
+        async with (
+            open_dependencies(self._settings) as dependencies,
+            self._ops_server(dependencies, f"http://{metrics_address}/metrics"),
+        ):
+            await self._serve(dependencies, runtime)
+
+    async def _serve(self, dependencies: Dependencies, runtime: Runtime) -> None:
+        self._client = await _patiently(lambda: connect(runtime=runtime), self._stop)
+        await _patiently(lambda: _check_schema(dependencies), self._stop)
+        workers = build_workers(self._client, dependencies, self._active, self._queues)
+        running = [asyncio.create_task(worker.run()) for worker in workers]
+        self._state = "running"
+        log.info("worker_started", queues=list(self._queues))
+        stopped = asyncio.create_task(self._stop.wait())
+        await asyncio.wait([stopped, *running], return_when=asyncio.FIRST_COMPLETED)
+        self._state = "draining"
+        log.info("worker_draining", active_jobs=self._active.count, seconds=self._settings.drain_seconds)
+        await asyncio.gather(*(worker.shutdown() for worker in workers))
+        stopped.cancel()
+        await asyncio.gather(*running)  # a worker that broke raises its reason here
+        log.info("worker_stopped")
+
+    @contextlib.asynccontextmanager
+    async def _ops_server(self, dependencies: Dependencies, metrics_url: str) -> AsyncIterator[None]:
+        probes = OpsProbes(
+            temporal=self._temporal_is_up,
+            database=lambda: _database_is_up(dependencies),
+            worker=lambda: self._state,
+            active_jobs=lambda: self._active.count,
+            metrics_url=metrics_url,
+        )
+        config = uvicorn.Config(
+            ops_app(probes), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        server = _QuietServer(config)
+        listener = _listen(self._settings.ops_host, self._settings.ops_port)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await serving
+
+    async def _temporal_is_up(self) -> bool:
+        return self._client is not None and await is_serving(self._client)
+
+    def _install_signal_handlers(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal, number)
+
+    def _on_signal(self, number: int) -> None:
+        if self._stop.is_set():
+            log.warning("worker_stopped_at_once", active_jobs=self._active.count)
+            _leave(128 + number)
+        self._stop.set()
+
+
+class _QuietServer(uvicorn.Server):
+    """Signals are the worker's business."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]
+        yield
+
+
+async def _database_is_up(dependencies: Dependencies) -> bool:
+    try:
+        async with asyncio.timeout(3):
+            await ping(dependencies.engine)
+    except (FascicleError, TimeoutError):
+        return False
+    return True
+
+
+async def _check_schema(dependencies: Dependencies) -> None:
+    there, wanted = await schema_versions(dependencies.engine)
+    if there != wanted:
+        raise PermanentError(
+            "schema_mismatch",
+            f"The database has schema {there or 'none'}, this code needs {wanted}: run `fascicle db upgrade`.",
+        )
+
+
+async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
+    """Try again for a minute: services of one machine start in any order."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await attempt()
+        except RetryableError as error:
+            if asyncio.get_running_loop().time() > deadline or stop.is_set():
+                raise
+            log.warning("waiting_for_service", error=error.message)
+            await asyncio.sleep(1)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        raise UsageError(
+            "port_taken",
+            f"{host}:{port} cannot be used ({error.strerror}). Set FASCICLE_OPS_PORT to a free port.",
+        ) from error
+    listener.listen(100)
+    return listener
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _leave(code: int) -> None:
+    """The SDK's threads sometimes abort an orderly interpreter exit; all clean-up is done by now."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _queues(text: str) -> list[str]:
+    queues = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = sorted(set(queues) - set(TASK_QUEUES))
+    if unknown or not queues:
+        raise argparse.ArgumentTypeError(f"choose from {', '.join(TASK_QUEUES)}")
+    return queues
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run a Fascicle worker.")
+    parser.add_argument(
+        "--queues", type=_queues, default=list(TASK_QUEUES), help="comma-separated task queues (default: all)"
+    )
+    arguments = parser.parse_args()
+    code = 0
+    try:
+        settings = load_settings()
+        configure_logs(settings.log_level, settings.log_format)
+        asyncio.run(_main(settings, arguments.queues))
+    except UsageError as error:
+        sys.stderr.write(f"{error.message}\n")
+        code = 2
+    except FascicleError as error:
+        sys.stderr.write(f"{error.message}\n")
+        code = 1
+    except Exception:
+        log.exception("worker_broke")
+        code = 1
+    _leave(code)
+
+
+async def _main(settings: Settings, queues: Sequence[str]) -> None:
+    await WorkerProcess(settings, queues).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""NotifyWorkflow: tell the followers of one chapter, each once."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import policies
+from workflows.failures import error_record
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import BaseModel
+
+    from activities.dead_letter import BuryInput, DeadLetterActivities
+    from activities.notify import (
+        AnnounceInput,
+        AnnounceResult,
+        DeliverInput,
+        DeliverResult,
+        NotifyActivities,
+    )
+    from fascicle.domain.names import DELIVER_QUEUE
+
+
+class NotifyInput(BaseModel):
+    series_id: str
+    chapter_id: int
+    label: str = ""
+    """What the Web UI calls the chapter."""
+
+
+class NotifyResult(BaseModel):
+    followers: int = 0
+    told: int = 0
+    sent: int = 0
+    failed: int = 0
+    unconfirmed: int = 0
+
+
+@workflow.defn
+class NotifyWorkflow:
+    def __init__(self) -> None:
+        self._result = NotifyResult()
+
+    @workflow.run
+    async def run(self, notify: NotifyInput) -> NotifyResult:
+        try:
+            await self._announce(notify)
+            await self._deliver_until_settled(notify)
+        except ActivityError as error:
+            await self._bury(notify, error)
+            raise ApplicationError(
+                f"Followers of {notify.label} could not be told", non_retryable=True
+            ) from error
+        return self._result
+
+    @workflow.query
+    def progress(self) -> NotifyResult:
+        return self._result
+
+    async def _announce(self, notify: NotifyInput) -> None:
+        announced: AnnounceResult = await workflow.execute_activity_method(
+            NotifyActivities.announce_chapter,
+            AnnounceInput(chapter_id=notify.chapter_id, now=workflow.now()),
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.NOTIFY,
+            summary=f"a row for each follower of {notify.label}",
+        )
+        self._result.followers = announced.followers
+        self._result.told = announced.told
+
+    async def _deliver_until_settled(self, notify: NotifyInput) -> None:
+        while True:
+            done = await self._deliver_round(notify)
+            self._result.sent += done.sent
+            self._result.failed += done.failed
+            self._result.unconfirmed += done.unconfirmed
+            if done.next_attempt_seconds is None:
+                return
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(notify)
+            await workflow.sleep(
+                timedelta(seconds=max(0.2, done.next_attempt_seconds)),
+                summary="waiting to try the failed deliveries again",
+            )
+
+    async def _deliver_round(self, notify: NotifyInput) -> DeliverResult:
+        return await workflow.execute_activity_method(
+            NotifyActivities.deliver_due,
+            DeliverInput(chapter_id=notify.chapter_id, now=workflow.now()),
+            task_queue=DELIVER_QUEUE,
+            start_to_close_timeout=timedelta(minutes=30),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.NOTIFY,
+            priority=Priority(priority_key=1, fairness_key=notify.series_id),
+            summary=f"messages about {notify.label}",
+        )
+
+    async def _bury(self, notify: NotifyInput, error: ActivityError) -> None:
+        await workflow.execute_activity_method(
+            DeadLetterActivities.bury,
+            BuryInput(
+                kind="notify",
+                job_key=f"{notify.series_id}:{notify.chapter_id}",
+                job_input=notify.model_dump(mode="json"),
+                error=error_record(error),
+                attempts=policies.NOTIFY.maximum_attempts,
+                now=workflow.now(),
+            ),
+            start_to_close_timeout=timedelta(seconds=30),
+            retry_policy=policies.BOOKS,
+            summary="to the dead letters",
+        )

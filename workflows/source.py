@@ -1,0 +1,301 @@
+"""SourceWorkflow: the poll loop of one source, for as long as it is followed (C1, C3, C15)."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import Priority, SearchAttributeKey
+
+from workflows.children import start_once
+from workflows.notify import NotifyInput
+from workflows.source_calls import GaveUp, SourceCalls
+from workflows.source_state import SourceInput, SourceStatus, details, first_state
+
+with workflow.unsafe.imports_passed_through():
+    from activities.backfill import BackfillProgress, BackfillResult
+    from activities.chapter import IngestInput
+    from activities.source import PollResult, SourceFacts, Wait
+    from fascicle.domain.breaker import Circuit
+    from fascicle.domain.cadence import Cadence
+    from fascicle.domain.chapter import ListedChapter
+    from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.names import ingest_workflow_id, notify_workflow_id
+
+# A site that refuses this often in one poll is failing, however politely it says so.
+MOST_REFUSALS = 20
+# Temporal refuses an id it remembers as done; if the database says otherwise twice, the batch stores it.
+REFUSED_STARTS_BEFORE_BATCH = 2
+
+
+@workflow.defn
+class SourceWorkflow:
+    @workflow.init
+    def __init__(self, source: SourceInput) -> None:
+        self._source = source
+        self._calls = SourceCalls(source.source_id)
+        self._state = source.state or first_state(source)
+        self._stopped = False
+        self._poll_requested = False
+        self._pause_wanted: tuple[bool, str] | None = None
+        self._pin_wanted: list[Cadence | None] = []
+        self._waiting_for = ""
+        self._shown: tuple[str, ...] = ()
+
+    @workflow.run
+    async def run(self, source: SourceInput) -> SourceStatus:
+        self._show()
+        while not self._stopped:
+            await self._wait_until_something_is_due()
+            await self._apply_wishes()
+            if self._is_due():
+                await self._poll()
+            self._show()
+            await self._continue_as_new_if_suggested()
+        return self.status()
+
+    @workflow.signal
+    def pause(self, reason: str = "") -> None:
+        self._pause_wanted = (True, reason)
+
+    @workflow.signal
+    def resume(self) -> None:
+        self._pause_wanted = (False, "")
+
+    @workflow.signal
+    def poll_now(self) -> None:
+        self._poll_requested = True
+
+    @workflow.signal
+    def set_priority(self, cadence: str = "auto") -> None:
+        """HOT, WARM, COLD, or anything else to hand the choice back to the rule."""
+        name = cadence.upper()
+        self._pin_wanted.append(Cadence(name) if name in Cadence.__members__ else None)
+
+    @workflow.signal
+    def stop(self) -> None:
+        self._stopped = True
+
+    @workflow.query
+    def status(self) -> SourceStatus:
+        state = self._state
+        return SourceStatus(
+            source_id=self._source.source_id,
+            title=state.facts.title,
+            site=state.facts.site,
+            cadence=state.facts.cadence,
+            circuit=state.facts.circuit,
+            failure_count=state.facts.failure_count,
+            paused=state.paused,
+            pause_reason=state.pause_reason,
+            polls=state.polls,
+            last_poll_at=state.last_poll_at,
+            last_outcome=state.last_outcome,
+            next_poll_at=None if state.paused or self._stopped else state.due_at,
+            waiting_for=self._waiting_for,
+        )
+
+    async def _wait_until_something_is_due(self) -> None:
+        state = self._state
+        if state.paused:
+            await workflow.wait_condition(self._has_wishes)
+            return
+        why = f"next look at {state.facts.title}: {state.facts.cadence}"
+        if self._is_probing():
+            why = f"circuit open after {state.facts.failure_count} failed polls: next probe"
+        await self._wait(state.due_at - workflow.now(), why)
+
+    def _is_due(self) -> bool:
+        if self._stopped:
+            return False
+        if self._poll_requested:  # a person's wish, paused or not
+            self._poll_requested = False
+            return True
+        return not self._state.paused and workflow.now() >= self._state.due_at
+
+    async def _apply_wishes(self) -> None:
+        if self._pause_wanted is not None:
+            await self._record_pause(*self._pause_wanted)
+        while self._pin_wanted:
+            self._settle(await self._calls.pin(self._pin_wanted.pop(0)), self._state.last_outcome)
+
+    async def _poll(self) -> None:
+        """One poll: look, start what is new, read the whole list where that is called for."""
+        self._state.polls += 1
+        self._state.last_poll_at = workflow.now()
+        try:
+            result = await self._look()
+            if result.wait is not None:
+                return  # told to stop or pause while waiting: still due
+            if result.gone:
+                self._stopped = True
+                return
+            started = await self._start_ingesting(result.chapters)
+            if result.bulk or self._state.refused_starts >= REFUSED_STARTS_BEFORE_BATCH:
+                await self._read_everything()
+            else:
+                self._settle(result.facts, f"{started} new" if started else "nothing new")
+        except GaveUp as failure:
+            await self._record_failure(failure)
+
+    async def _look(self) -> PollResult:
+        """The poll itself; waits are slept through and consume no attempt."""
+        refusals = 0
+        while True:
+            result = await self._calls.poll(self._priority(), probing=self._is_probing())
+            self._state.facts = result.facts or self._state.facts
+            if result.wait is None or not await self._sit_out(result.wait):
+                return result
+            refusals = self._count_refusal(refusals, result.wait)
+
+    async def _start_ingesting(self, chapters: list[ListedChapter]) -> int:
+        started = 0
+        for chapter in chapters:
+            started += await start_once(
+                "IngestChapterWorkflow",
+                self._ingest_input(chapter),
+                workflow_id=ingest_workflow_id(self._source.source_id, chapter.key),
+                summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
+                priority=self._priority(),
+            )
+        self._state.refused_starts = self._state.refused_starts + 1 if started < len(chapters) else 0
+        return started
+
+    async def _read_everything(self) -> None:
+        """Store the whole list in batches, then tell followers what of it is news."""
+        result = await self._backfill()
+        if result.wait is not None:
+            return
+        if result.gone:
+            self._stopped = True
+            return
+        await self._announce_owed()
+        self._state.refused_starts = 0
+        new = result.progress.new if result.progress else 0
+        self._settle(result.facts, f"read the whole list, {new} new")
+
+    async def _backfill(self) -> BackfillResult:
+        progress: BackfillProgress | None = None
+        refusals = 0
+        while True:
+            result = await self._calls.backfill(self._priority(), progress)
+            progress = result.progress
+            if result.unfinished:
+                continue
+            if result.wait is None or not await self._sit_out(result.wait):
+                return result
+            refusals = self._count_refusal(refusals, result.wait)
+
+    async def _announce_owed(self) -> None:
+        after, more = 0, True
+        while more:
+            page = await self._calls.list_owed(after)
+            for owed in page.chapters:
+                label = f"{self._state.facts.title} {owed.key}"
+                await start_once(
+                    "NotifyWorkflow",
+                    NotifyInput(series_id=self._source.series_id, chapter_id=owed.chapter_id, label=label),
+                    workflow_id=notify_workflow_id(self._source.series_id, owed.chapter_id),
+                    summary=f"followers of {label}",
+                    priority=self._priority(),
+                )
+                after = owed.chapter_id
+            more = page.more
+
+    async def _continue_as_new_if_suggested(self) -> None:
+        if self._stopped or not workflow.info().is_continue_as_new_suggested():
+            return
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        if self._has_wishes():
+            return  # first do what was asked; the next round continues as new
+        workflow.continue_as_new(self._source.model_copy(update={"state": self._state}))
+
+    async def _record_failure(self, failure: GaveUp) -> None:
+        facts = await self._calls.record_failure(failure)
+        if facts is None:
+            self._stopped = True
+        self._settle(facts, f"failed: {failure.error.error_code}")
+
+    async def _record_pause(self, paused: bool, reason: str) -> None:
+        self._pause_wanted = None
+        self._state.paused, self._state.pause_reason = paused, reason
+        await self._calls.record_pause(paused, reason)
+
+    async def _wait(self, duration: timedelta, why: str) -> None:
+        """A durable timer that a person's wish ends early."""
+        if duration <= timedelta(0) or self._has_wishes():
+            return
+        self._waiting_for = why
+        try:
+            await workflow.wait_condition(self._has_wishes, timeout=duration, timeout_summary=why)
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting_for = ""
+
+    async def _sit_out(self, wait: Wait) -> bool:
+        """Wait as told. False when the source is to stop or pause instead: then the poll is dropped."""
+        self._waiting_for = wait.reason
+        self._show()
+        try:
+            await workflow.wait_condition(
+                self._is_interrupted,
+                timeout=timedelta(seconds=max(0.1, wait.seconds)),
+                timeout_summary=wait.reason[:200],
+            )
+        except TimeoutError:
+            return True
+        finally:
+            self._waiting_for = ""
+        return False
+
+    def _count_refusal(self, refusals: int, wait: Wait) -> int:
+        refusals += wait.refused
+        if refusals >= MOST_REFUSALS:
+            error = ErrorRecord(
+                error_type="MustWait", error_code="rate_limited", message=wait.reason, retryable=True
+            )
+            raise GaveUp(error, refusals)
+        return refusals
+
+    def _is_interrupted(self) -> bool:
+        return self._stopped or (self._pause_wanted is not None and self._pause_wanted[0])
+
+    def _is_probing(self) -> bool:
+        return self._state.facts.circuit is not Circuit.CLOSED
+
+    def _has_wishes(self) -> bool:
+        return bool(
+            self._stopped or self._poll_requested or self._pause_wanted is not None or self._pin_wanted
+        )
+
+    def _settle(self, facts: SourceFacts | None, outcome: str) -> None:
+        self._state.last_outcome = outcome
+        if facts is not None:
+            self._state.facts = facts
+            self._state.due_at = facts.next_check_at
+
+    def _priority(self) -> Priority:
+        facts = self._state.facts
+        return Priority(priority_key=facts.cadence.priority_key, fairness_key=facts.site)
+
+    def _ingest_input(self, chapter: ListedChapter) -> IngestInput:
+        return IngestInput(
+            source_id=self._source.source_id,
+            series_id=self._source.series_id,
+            site=self._source.site,
+            series_title=self._state.facts.title,
+            chapter=chapter,
+        )
+
+    def _show(self) -> None:
+        """Search attributes (only when they change: an upsert is an event) and details for the Web UI."""
+        facts = self._state.facts
+        shown = (facts.cadence.value, facts.circuit.value)
+        if shown != self._shown:
+            self._shown = shown
+            workflow.upsert_search_attributes(
+                [
+                    SearchAttributeKey.for_keyword("Cadence").value_set(shown[0]),
+                    SearchAttributeKey.for_keyword("Circuit").value_set(shown[1]),
+                ]
+            )
+        workflow.set_current_details(details(self.status()))

@@ -1,0 +1,125 @@
+"""The activities of a source, with their timeouts and retry policies."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError
+
+from workflows import policies
+from workflows.failures import error_record
+
+with workflow.unsafe.imports_passed_through():
+    from activities.backfill import (
+        BackfillActivities,
+        BackfillInput,
+        BackfillProgress,
+        BackfillResult,
+        OwedInput,
+        OwedPage,
+    )
+    from activities.source import (
+        PauseInput,
+        PinInput,
+        PollFailure,
+        PollInput,
+        PollResult,
+        SourceActivities,
+        SourceFacts,
+    )
+    from fascicle.domain.cadence import Cadence
+    from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.names import FETCH_QUEUE
+
+_BOOKS_TIMEOUT = timedelta(seconds=30)
+_HEARTBEAT = timedelta(seconds=15)
+
+
+class GaveUp(Exception):
+    """A poll that failed for good, with the reason."""
+
+    def __init__(self, error: ErrorRecord, attempts: int) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.attempts = attempts
+
+
+class SourceCalls:
+    def __init__(self, source_id: str) -> None:
+        self._source_id = source_id
+
+    async def poll(self, priority: Priority, *, probing: bool) -> PollResult:
+        policy = policies.PROBE if probing else policies.POLL
+        try:
+            return await workflow.execute_activity_method(
+                SourceActivities.poll_source,
+                PollInput(source_id=self._source_id, now=workflow.now()),
+                task_queue=FETCH_QUEUE,
+                start_to_close_timeout=timedelta(minutes=10),
+                heartbeat_timeout=_HEARTBEAT,
+                retry_policy=policy,
+                priority=priority,
+                summary="probe" if probing else "look for new chapters",
+            )
+        except ActivityError as error:
+            raise _gave_up(error, policy.maximum_attempts) from error
+
+    async def backfill(self, priority: Priority, progress: BackfillProgress | None) -> BackfillResult:
+        try:
+            return await workflow.execute_activity_method(
+                BackfillActivities.backfill_source,
+                BackfillInput(source_id=self._source_id, now=workflow.now(), progress=progress),
+                task_queue=FETCH_QUEUE,
+                start_to_close_timeout=timedelta(hours=1),
+                heartbeat_timeout=_HEARTBEAT,
+                retry_policy=policies.POLL,
+                priority=priority,
+                summary="read the whole list",
+            )
+        except ActivityError as error:
+            raise _gave_up(error, policies.POLL.maximum_attempts) from error
+
+    async def list_owed(self, after: int) -> OwedPage:
+        return await workflow.execute_activity_method(
+            BackfillActivities.list_owed,
+            OwedInput(source_id=self._source_id, after=after),
+            start_to_close_timeout=_BOOKS_TIMEOUT,
+            retry_policy=policies.BOOKS,
+            summary="news among what was stored",
+        )
+
+    async def record_failure(self, failure: GaveUp) -> SourceFacts | None:
+        return await workflow.execute_activity_method(
+            SourceActivities.record_poll_failure,
+            PollFailure(
+                source_id=self._source_id, now=workflow.now(), error=failure.error, attempts=failure.attempts
+            ),
+            start_to_close_timeout=_BOOKS_TIMEOUT,
+            retry_policy=policies.BOOKS,
+            summary="note the failed poll",
+        )
+
+    async def record_pause(self, paused: bool, reason: str) -> None:
+        await workflow.execute_activity_method(
+            SourceActivities.record_pause,
+            PauseInput(
+                source_id=self._source_id, paused_at=workflow.now() if paused else None, reason=reason
+            ),
+            start_to_close_timeout=_BOOKS_TIMEOUT,
+            retry_policy=policies.BOOKS,
+            summary="pause" if paused else "resume",
+        )
+
+    async def pin(self, cadence: Cadence | None) -> SourceFacts | None:
+        return await workflow.execute_activity_method(
+            SourceActivities.pin_cadence,
+            PinInput(source_id=self._source_id, cadence=cadence, now=workflow.now()),
+            start_to_close_timeout=_BOOKS_TIMEOUT,
+            retry_policy=policies.BOOKS,
+            summary=f"cadence: {cadence or 'by the rule'}",
+        )
+
+
+def _gave_up(error: ActivityError, attempts: int) -> GaveUp:
+    record = error_record(error)
+    return GaveUp(record, attempts if record.retryable else 1)
