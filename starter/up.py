@@ -60,9 +60,10 @@ class Stack:
             # The children and the CLI find the servers in the environment; so do we.
             self._settings = load_settings()
             dependencies = await cleanup.enter_async_context(open_dependencies(self._settings))
+            await upgrade(dependencies.engine)
+            watching = asyncio.create_task(follow_events(dependencies.engine, self._stop))
             await self._prepare_and_start_worker(dependencies, supervisor, folder)
-            if not self._stop.is_set():
-                await follow_events(dependencies.engine, self._stop)
+            await watching
             say("stopping", "draining; Ctrl-C again to leave at once", "yellow")
         say("stopped", "`fascicle up` goes on where this left off", "yellow")
 
@@ -107,7 +108,6 @@ class Stack:
     async def _prepare_and_start_worker(
         self, dependencies: Dependencies, supervisor: Supervisor, folder: DataFolder
     ) -> None:
-        await upgrade(dependencies.engine)
         client = await connect()
         await register_search_attributes(client)
         if "web_ui" in self._published:

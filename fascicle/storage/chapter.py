@@ -170,7 +170,7 @@ async def keys_with_numbers(
                 where source_id = :source_id and number = any(cast(:numbers as numeric[]))"""),
         {"source_id": source_id, "numbers": list(numbers)},
     )
-    return dict(rows.tuples().all())
+    return {row[0]: row[1] for row in rows}
 
 
 async def settled_keys(

@@ -79,7 +79,7 @@ async def counts_by_code(connection: AsyncConnection) -> dict[str, int]:
         text("""select error_code, count(*) from dead_letter where state = 'open'
                 group by error_code order by count(*) desc""")
     )
-    return dict(rows.tuples().all())
+    return {row[0]: row[1] for row in rows}
 
 
 async def settle(connection: AsyncConnection, letter_id: int, state: str, now: datetime) -> bool:

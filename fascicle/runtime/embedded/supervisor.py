@@ -21,11 +21,11 @@ class Supervisor:
     """
 
     def __init__(self, folder: Path, on_event: OnEvent = _ignore) -> None:
-        self._folder = folder.resolve()
+        self.folder = folder.resolve()
         self._on_event = on_event
         self._processes: list[ManagedProcess] = []
         for name in ("logs", "run"):
-            (self._folder / name).mkdir(mode=0o700, exist_ok=True)
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
 
     @property
     def pids(self) -> dict[str, int]:
@@ -34,7 +34,7 @@ class Supervisor:
 
     async def start(self, command: Command) -> ManagedProcess:
         """Start `command` and return when it is ready; raises ProcessNotReady if it does not get there."""
-        process = ManagedProcess(command, self._folder, self._on_event)
+        process = ManagedProcess(command, self.folder, self._on_event)
         self._processes.append(process)
         try:
             await process.start()

@@ -1,0 +1,134 @@
+"""Real servers for the whole session; a database of its own for each test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from fascicle.domain.names import SEARCH_ATTRIBUTES, new_id
+from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
+from fascicle.storage.database import open_engine, upgrade
+from simulator.server import RunningSimulator
+from tests.harness import Harness, open_harness, settings_for, terminate_everything
+
+# Timers can be skipped, skipped ones fire at once, and continue-as-new comes early enough to be tested.
+TEMPORAL_FOR_TESTS = {
+    "frontend.workflowTimeSkippingEnabled": "true",
+    "history.timerProcessorMaxTimeShift": '"10ms"',
+    "limit.historyCount.suggestContinueAsNew": "400",
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_from_outside() -> Iterator[None]:
+    """The suite must not depend on the developer's environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        import os
+
+        for name in list(os.environ):
+            if name.startswith(("FASCICLE_", "TEMPORAL_")) or name == "DATABASE_URL":
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+async def supervisor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Supervisor]:
+    folder = tmp_path_factory.mktemp("servers") / "data"
+    with DataFolder(folder):
+        async with Supervisor(folder) as running:
+            yield running
+    # The SDK's threads are still winding down; leaving at once sometimes aborts the interpreter.
+    await asyncio.sleep(0.5)
+
+
+@pytest.fixture(scope="session")
+async def postgres(supervisor: Supervisor) -> EmbeddedPostgres:
+    server = EmbeddedPostgres(supervisor.folder)
+    await server.start(supervisor)
+    return server
+
+
+@pytest.fixture(scope="session")
+async def template(postgres: EmbeddedPostgres) -> str:
+    """A migrated database that tests get copies of."""
+    engine = open_engine(postgres.url)
+    await upgrade(engine)
+    await engine.dispose()
+    return "fascicle"
+
+
+@pytest.fixture
+async def database_url(postgres: EmbeddedPostgres, template: str) -> AsyncIterator[str]:
+    name = f"test_{new_id()}"
+    maintenance = postgres.url.replace("postgresql+asyncpg", "postgresql").replace("/fascicle?", "/postgres?")
+    connection = await asyncpg.connect(maintenance)
+    await connection.execute(f"create database {name} template {template}")
+    yield postgres.url.replace("/fascicle?", f"/{name}?")
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def temporal(supervisor: Supervisor) -> EmbeddedTemporal:
+    server = EmbeddedTemporal(
+        supervisor.folder,
+        port=0,
+        ui_port=0,
+        search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
+        dynamic_config=TEMPORAL_FOR_TESTS,
+    )
+    await server.start(supervisor)
+    return server
+
+
+@pytest.fixture(scope="session")
+async def session_client(temporal: EmbeddedTemporal) -> Client:
+    return await Client.connect(temporal.address, data_converter=pydantic_data_converter)
+
+
+@pytest.fixture
+async def client(session_client: Client) -> AsyncIterator[Client]:
+    yield session_client
+    await terminate_everything(session_client)
+
+
+@pytest.fixture
+def simulator() -> Iterator[RunningSimulator]:
+    with RunningSimulator() as running:
+        yield running
+
+
+@pytest.fixture
+def overrides() -> dict[str, Any]:
+    """Settings that a test module or a test changes by overriding this fixture."""
+    return {}
+
+
+@pytest.fixture
+async def harness(
+    database_url: str, client: Client, simulator: RunningSimulator, overrides: dict[str, Any]
+) -> AsyncIterator[Harness]:
+    """Everything but workers: for tests that start and stop them."""
+    async with open_harness(settings_for(database_url, simulator, **overrides), client, simulator) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def stack(harness: Harness) -> AsyncIterator[Harness]:
+    """Everything, workers running."""
+    async with harness.workers():
+        yield harness
+
+
+@pytest.fixture
+def fixtures_folder() -> Path:
+    """Recorded upstream answers, beside the project; they are other people's and not part of it."""
+    folder = Path(__file__).parents[2] / "shared" / "fixtures"
+    if not folder.is_dir():
+        pytest.skip("no ../shared/fixtures here: recorded answers are not part of the project")
+    return folder

@@ -1,0 +1,153 @@
+"""The lightest real stack for a test: a database of its own, workers in this process, the simulator."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+from sqlalchemy import text
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.worker import Worker
+
+from activities.interceptor import ActiveJobs
+from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.settings import Settings
+from fascicle.storage import library
+from fascicle.storage.database import transaction
+from simulator.server import RunningSimulator
+from simulator.specs import SeriesSpec, UploadSpec
+from simulator.world import Series
+from starter.onboarding import add_source
+from worker import build_workers
+
+T = TypeVar("T")
+
+
+async def eventually(
+    condition: Callable[[], Awaitable[T]], *, within: float = 20.0, what: str = "the condition"
+) -> T:
+    """Wait until `condition` gives something true, and return it."""
+    deadline = time.monotonic() + within
+    while True:
+        value = await condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"{what} did not come about within {within} s; last: {value!r}"
+        await asyncio.sleep(0.05)
+
+
+def settings_for(database_url: str, simulator: RunningSimulator, **overrides: Any) -> Settings:
+    """Fast and unjittered enough for tests; polls happen when a test asks for them."""
+    values: dict[str, Any] = {
+        "database_url": SecretStr(database_url),
+        "mangadex_url": simulator.mangadex_url,
+        "mangadex_interval_seconds": 0,
+        "allow_hosts": ["127.0.0.1"],
+        "retry_base_seconds": 0.05,
+        "drain_seconds": 5,
+        **overrides,
+    }
+    return Settings(**values)
+
+
+@dataclass
+class Harness:
+    """What a test works with. `client` starts workflows; give it a time-skipping one to travel."""
+
+    dependencies: Dependencies
+    client: Client
+    simulator: RunningSimulator
+
+    @asynccontextmanager
+    async def workers(self) -> AsyncIterator[list[Worker]]:
+        running = build_workers(self.client, self.dependencies, ActiveJobs())
+        tasks = [asyncio.create_task(worker.run()) for worker in running]
+        try:
+            yield running
+        finally:
+            await asyncio.gather(*(worker.shutdown() for worker in running))
+            await asyncio.gather(*tasks)
+
+    def series(self, title: str = "Lanterns", chapters: int = 3, **spec: Any) -> Series:
+        return self.simulator.world.add_series(SeriesSpec(title=title, chapters=chapters, **spec))
+
+    def release(self, series: Series, **upload: Any) -> Any:
+        return self.simulator.world.release(series.id, UploadSpec(**upload))[0]
+
+    async def follow(self, name: str, series_id: str) -> str:
+        """A user who follows the series and is told through the simulator's sink of that name."""
+        channel = self.simulator.url.replace("http://", "json://") + f"/sink/{name}"
+        async with transaction(self.dependencies.engine) as connection:
+            user_id, _ = await library.add_user(connection, name)
+            await library.add_channel(connection, user_id, channel)
+            await library.follow(connection, user_id, series_id)
+        return user_id
+
+    async def add(self, series: Series, **options: Any) -> dict[str, Any]:
+        onboarded = await add_source(
+            self.dependencies, self.client, f"https://mangadex.org/title/{series.id}", **options
+        )
+        return onboarded.source
+
+    async def add_and_sync(self, series: Series, **options: Any) -> dict[str, Any]:
+        source = await self.add(series, **options)
+        await eventually(lambda: self.source_value(source["id"], "first_synced_at"), what="the first sync")
+        return source
+
+    def workflow(self, source: dict[str, Any]) -> WorkflowHandle[Any, Any]:
+        return self.client.get_workflow_handle(f"source-{source['id']}")
+
+    async def poll(self, source: dict[str, Any]) -> None:
+        """Ask for a poll and wait until it is over."""
+        before = await self.source_value(source["id"], "last_checked_at")
+        await self.workflow(source).signal("poll_now")
+
+        async def checked() -> bool:
+            return bool(await self.source_value(source["id"], "last_checked_at") != before)
+
+        await eventually(checked, what="the poll")
+
+    async def source_value(self, source_id: str, column: str) -> Any:
+        return await self.value(f"select {column} from source where id = :id", id=source_id)
+
+    async def value(self, sql: str, **parameters: Any) -> Any:
+        async with transaction(self.dependencies.engine) as connection:
+            return await connection.scalar(text(sql), parameters)
+
+    async def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
+        async with transaction(self.dependencies.engine) as connection:
+            return [dict(row) for row in (await connection.execute(text(sql), parameters)).mappings()]
+
+    async def execute(self, sql: str, **parameters: Any) -> None:
+        async with transaction(self.dependencies.engine) as connection:
+            await connection.execute(text(sql), parameters)
+
+    async def chapter_count(self) -> int:
+        return int(await self.value("select count(*) from logical_chapter"))
+
+    async def all_quiet(self, *, within: float = 20.0) -> None:
+        """Until no ingest or notification is under way."""
+        query = "ExecutionStatus = 'Running' AND WorkflowType != 'SourceWorkflow'"
+
+        async def nothing_runs() -> bool:
+            owed = await self.value("select count(*) from logical_chapter where announce = 'owed'")
+            return not owed and not [w async for w in self.client.list_workflows(query)]
+
+        await eventually(nothing_runs, within=within, what="quiet")
+
+
+@asynccontextmanager
+async def open_harness(
+    settings: Settings, client: Client, simulator: RunningSimulator
+) -> AsyncIterator[Harness]:
+    async with open_dependencies(settings) as dependencies:
+        yield Harness(dependencies, client, simulator)
+
+
+async def terminate_everything(client: Client) -> None:
+    async for execution in client.list_workflows("ExecutionStatus = 'Running'"):
+        if execution.status is WorkflowExecutionStatus.RUNNING:
+            await client.get_workflow_handle(execution.id).terminate("the test is over")
