@@ -59,7 +59,12 @@ def activities_by_queue(dependencies: Dependencies) -> dict[str, list[Callable[.
     backfill = BackfillActivities(engine, dependencies.sites, policy)
     chapter = ChapterActivities(engine)
     dead_letter = DeadLetterActivities(engine)
-    notify = NotifyActivities(engine, dependencies.notifier, settings.max_concurrent_deliveries)
+    notify = NotifyActivities(
+        engine,
+        dependencies.notifier,
+        concurrency=settings.max_concurrent_deliveries,
+        retry_base_seconds=settings.retry_base_seconds,
+    )
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -194,7 +199,7 @@ async def _check_schema(dependencies: Dependencies) -> None:
     if there != wanted:
         raise PermanentError(
             "schema_mismatch",
-            f"The database has schema {there or 'none'}, this code needs {wanted}: run `fascicle db upgrade`.",
+            f"The database has schema {there or 'none'}, not {wanted}: run `fascicle db upgrade`.",
         )
 
 

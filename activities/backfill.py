@@ -179,6 +179,8 @@ def _deserves_notice(chapter: ListedChapter, source: Source) -> bool:
         return is_news(chapter, since - _NEWS_SLACK)
     if source.announce_history:
         return True
-    # Another source of the series knew of everything until then; only what came later is news.
-    since_sibling = source.sibling_success_at
-    return chapter.published_at is not None and since_sibling is not None and is_news(chapter, since_sibling)
+    # Another source of the series knew of everything until its last poll; only what came later is news.
+    sibling = source.sibling_success_at
+    return (
+        sibling is not None and chapter.published_at is not None and is_news(chapter, sibling - _NEWS_SLACK)
+    )

@@ -11,10 +11,9 @@ from temporalio.common import MetricGauge
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
 from fascicle.runtime.logs import get_logger
-
-_LONGEST_BACKOFF = 300.0
 
 log = get_logger("fascicle.activity")
 
@@ -73,7 +72,7 @@ class _Inbound(ActivityInboundInterceptor):
 
     def _translated(self, error: FascicleError) -> ApplicationError:
         attempt = activity.info().attempt
-        delay = min(_LONGEST_BACKOFF, self._retry_base * 2 ** (attempt - 1)) * random.uniform(0.8, 1.2)  # noqa: S311
+        delay = backoff_seconds(attempt, self._retry_base, random.uniform(-1, 1))  # noqa: S311
         record = error.record(stage=activity.info().activity_type, attempt=attempt)
         log.warning(
             "activity_failed",

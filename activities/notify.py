@@ -17,6 +17,7 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import count_notifications
+from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord, PermanentError
 from fascicle.runtime.notifier import Message, Notifier, Sent
 from fascicle.storage import dead_letter
@@ -27,7 +28,6 @@ from fascicle.storage.notification import Delivery
 _FOLLOWERS_PER_PAGE = 1000
 _DELIVERIES_PER_ROUND = 200
 _ATTEMPTS = 5
-_FIRST_BACKOFF = timedelta(seconds=5)
 
 
 class AnnounceInput(BaseModel):
@@ -64,9 +64,12 @@ def _running_clock(start: datetime) -> Clock:
 
 
 class NotifyActivities:
-    def __init__(self, engine: AsyncEngine, notifier: Notifier, concurrency: int) -> None:
+    def __init__(
+        self, engine: AsyncEngine, notifier: Notifier, *, concurrency: int, retry_base_seconds: float
+    ) -> None:
         self._engine = engine
         self._notifier = notifier
+        self._retry_base = retry_base_seconds
         self._concurrency = concurrency
 
     @activity.defn
@@ -139,7 +142,9 @@ class NotifyActivities:
             if not await notifications.claim(connection, delivery.id, clock()):
                 return "taken"
         sent = await self._notifier.send(delivery.channel_url, message)
-        state = _state_after(sent, delivery.attempts + 1)
+        attempts = delivery.attempts + 1
+        state = _state_after(sent, attempts)
+        wait = backoff_seconds(attempts, self._retry_base, random.uniform(-1, 1))  # noqa: S311
         async with transaction(self._engine) as connection:
             await notifications.settle(
                 connection,
@@ -147,11 +152,11 @@ class NotifyActivities:
                 state,
                 now=clock(),
                 error=sent.error,
-                next_attempt_at=clock() + _backoff(delivery.attempts),
+                next_attempt_at=clock() + timedelta(seconds=wait),
             )
             if state in ("failed", "unconfirmed"):
                 error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
-                await _bury(connection, deliver, delivery.id, error, attempts=delivery.attempts + 1)
+                await _bury(connection, deliver, delivery.id, error, attempts=attempts)
         return "retried" if state == "pending" else state
 
     async def _next_round(self, chapter_id: int, clock: Clock) -> float | None:
@@ -172,11 +177,6 @@ def _state_after(sent: Sent, attempts: int) -> str:
     if not sent.certain:
         return "unconfirmed"
     return "failed" if attempts >= _ATTEMPTS else "pending"
-
-
-def _backoff(attempts: int) -> timedelta:
-    factor: float = 2**attempts * random.uniform(0.8, 1.2)  # noqa: S311
-    return _FIRST_BACKOFF * factor
 
 
 def _refused(sent: Sent) -> ErrorRecord:

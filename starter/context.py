@@ -3,23 +3,26 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.markup import escape
+from sqlalchemy.exc import DBAPIError
 from temporalio.client import Client
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
-from fascicle.domain.errors import FascicleError, UsageError
+from fascicle.domain.errors import FascicleError, PermanentError, UsageError
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.embedded import EmbeddedError, read_running_stack
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, names_a_server
-from starter.output import errors
+from starter.output import print_error
+
+_UNDEFINED_TABLE = "42P01"
+_SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -49,37 +52,46 @@ def effective_settings() -> Settings:
     return load_settings()
 
 
+def temporal_is_named() -> bool:
+    """Whether the environment or a profile file says where Temporal is."""
+    try:
+        return names_a_server()
+    except RuntimeError as error:
+        raise UsageError("wrong_setting", f"Temporal's own settings are wrong: {error}.") from error
+
+
 @asynccontextmanager
 async def database_only() -> AsyncIterator[Dependencies]:
     settings = effective_settings()
     if settings.database_url is None:
         raise _nothing_runs(settings)
-    async with open_dependencies(settings) as dependencies:
+    async with usable_dependencies(settings) as dependencies:
         yield dependencies
+
+
+@asynccontextmanager
+async def usable_dependencies(settings: Settings) -> AsyncIterator[Dependencies]:
+    """`open_dependencies`, with a database's refusal told in our words."""
+    try:
+        async with open_dependencies(settings) as dependencies:
+            yield dependencies
+    except DBAPIError as error:
+        raise _refused_by_database(error) from error
 
 
 @asynccontextmanager
 async def reach() -> AsyncIterator[Reach]:
     """The database and Temporal, or an error that says which of them is missing."""
     async with database_only() as dependencies:
-        if not names_a_server():
+        if not temporal_is_named():
             raise _nothing_runs(dependencies.settings)
         yield Reach(dependencies, await connect())
 
 
-def _nothing_runs(settings: Settings) -> FascicleError:
-    return FascicleError(
-        "not_running",
-        f"Nothing is running on {settings.data_dir}. Start it with `fascicle up` (`make up` for the demo), "
-        "or set DATABASE_URL and TEMPORAL_ADDRESS.",
-    )
-
-
-def run(command: Callable[[], Coroutine[Any, Any, None]] | Awaitable[None]) -> None:
+def run(command: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a command's coroutine; errors are told in a sentence: exit 2 for wrong usage, 1 for a failure."""
-    coroutine = command() if callable(command) else command
     try:
-        asyncio.run(coroutine)  # type: ignore[arg-type]
+        asyncio.run(command())
     except UsageError as error:
         fail(error.message, 2)
     except FascicleError as error:
@@ -87,18 +99,53 @@ def run(command: Callable[[], Coroutine[Any, Any, None]] | Awaitable[None]) -> N
     except EmbeddedError as error:
         fail(str(error), 1)
     except RPCError as error:
-        fail(f"Temporal refused: {error.message}", 1)
+        fail(refusal(error), 1)
     except KeyboardInterrupt:
         fail("interrupted", 130)
 
 
 def fail(message: str, code: int) -> None:
-    errors.print(f"[red]error:[/] {escape(message)}")
+    print_error(message)
     raise typer.Exit(code)
 
 
 def leave(code: int) -> None:
     """The SDK's threads sometimes abort an orderly interpreter exit; by now everything is closed."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # whoever read it is gone
+            continue
     os._exit(code)
+
+
+def refusal(error: RPCError) -> str:
+    """What Temporal said, and what to do about it."""
+    if error.status in _SILENT:
+        return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
+    if error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower():
+        return f"{error.message} Set TEMPORAL_NAMESPACE to one that exists."
+    return f"Temporal refused: {error.message}"
+
+
+def _nothing_runs(settings: Settings) -> FascicleError:
+    if stack := running_stack(settings.data_dir):
+        return FascicleError(
+            "starting",
+            f"`fascicle up` (process {stack.get('pid', '?')}) is still starting on {settings.data_dir}. "
+            "Try again in a few seconds.",
+        )
+    return FascicleError(
+        "not_running",
+        f"Nothing is running on {settings.data_dir}. Start it with `fascicle up` (`make up` for the demo), "
+        "or set DATABASE_URL and TEMPORAL_ADDRESS.",
+    )
+
+
+def _refused_by_database(error: DBAPIError) -> PermanentError:
+    if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+        return PermanentError(
+            "no_schema", "The database has no tables of ours yet: run `fascicle db upgrade`."
+        )
+    reason = str(error.orig).splitlines()[0].split(">: ")[-1]
+    return PermanentError("database_refused", f"The database refuses: {reason}. Check DATABASE_URL.")

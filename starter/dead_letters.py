@@ -15,13 +15,13 @@ from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import ensure_workflow
-from starter.output import console, print_facts, print_json, print_table
+from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.source import AsJson
 from workflows.notify import NotifyInput
 
 app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_is_help=True)
 
-LetterId = Annotated[int, typer.Argument(help="The letter's number.", min=1)]
+LetterId = Annotated[int, typer.Argument(help="The letter's number.", min=1, max=2**63 - 1)]
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
@@ -54,7 +54,7 @@ def list_letters(
         )
         print_table(columns, rows, empty="No dead letters.")
         if counts:
-            console.print("open by code: " + ", ".join(f"{code} {n}" for code, n in counts.items()))
+            print_line(plain("open by code: " + ", ".join(f"{code} {n}" for code, n in counts.items())))
 
     run(command)
 
@@ -83,7 +83,7 @@ def replay(letter: LetterId) -> None:
             # Settled first: if the job fails once more, it writes a letter of its own.
             await _settle(r.dependencies, letter, "replayed")
             await _replay(r, row)
-        console.print(f"letter {letter} replayed as {row['workflow_id']}")
+        print_line(f"letter {letter} is replayed as {plain(row['workflow_id'])}")
 
     run(command)
 
@@ -100,7 +100,7 @@ def discard(letter: LetterId) -> None:
             if row["kind"] == "deliver":
                 async with transaction(dependencies.engine) as connection:
                     await notifications.discard(connection, row["input"]["delivery_id"])
-        console.print(f"letter {letter} discarded")
+        print_line(f"letter {letter} is discarded")
 
     run(command)
 

@@ -1,8 +1,10 @@
 """The demo: upstreams of our own, a handful of series, a reader who follows them."""
 
 import asyncio
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from sqlalchemy import text
 from temporalio.client import Client
 
 from fascicle.runtime.dependencies import Dependencies
@@ -13,16 +15,21 @@ from starter.onboarding import add_source
 
 READER = "reader"
 
+# Fast enough to watch; what the environment says wins.
+_RHYTHM = {
+    "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0.1",
+    "FASCICLE_CADENCE_HOT_SECONDS": "5",
+    "FASCICLE_CADENCE_WARM_SECONDS": "10",
+    "FASCICLE_CADENCE_COLD_SECONDS": "20",
+}
 
-def demo_environment(simulator_url: str) -> dict[str, str]:
-    """Settings of the demo: its own upstream, and a rhythm fast enough to watch."""
+
+def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Settings of the demo. Its series exist nowhere else, so the upstream is always its own."""
     return {
         "FASCICLE_MANGADEX_URL": f"{simulator_url}/mangadex",
         "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
-        "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0.1",
-        "FASCICLE_CADENCE_HOT_SECONDS": "5",
-        "FASCICLE_CADENCE_WARM_SECONDS": "10",
-        "FASCICLE_CADENCE_COLD_SECONDS": "20",
+        **{name: given.get(name, value) for name, value in _RHYTHM.items()},
     }
 
 
@@ -34,6 +41,10 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
     channel = simulator_url.replace("http://", "json://") + f"/sink/{READER}"
     async with transaction(dependencies.engine) as connection:
         reader, _ = await library.add_user(connection, READER)
+        # The upstream may be on another port this time: the channel moves, it does not multiply.
+        await connection.execute(
+            text("update channel set url = :url where user_id = :id"), {"url": channel, "id": reader}
+        )
         await library.add_channel(connection, reader, channel)
         for onboarded in added:
             await library.follow(connection, reader, onboarded.source["series_id"])

@@ -4,21 +4,21 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
-from rich.markup import escape
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import FascicleError
 from fascicle.storage import overview
 from fascicle.storage.database import transaction
 from fascicle.storage.overview import Watermark
-from starter.output import console
+from starter.output import plain, print_line
 
 _EVERY_SECONDS = 0.5
 
 
 def say(what: str, text: str, colour: str = "white") -> None:
+    """A line with the time; what is not ours in `text` has passed `plain`."""
     clock = datetime.now().astimezone().strftime("%H:%M:%S")
-    console.print(f"[dim]{clock}[/] [{colour}]{what:<9}[/] {text}", soft_wrap=True)
+    print_line(f"[dim]{clock}[/] [{colour}]{what:<9}[/] {text}")
 
 
 async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
@@ -54,10 +54,13 @@ def _advance(seen: Watermark, synced: Rows, chapters: Rows, sent: Rows) -> None:
 
 def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:
     for row in synced:
-        say("synced", f"{escape(str(row['title']))}: {row['chapters']} chapters of history, silently", "cyan")
+        say("synced", f"{plain(row['title'])}: {row['chapters']} chapters of history, silently", "cyan")
     for row in chapters:
         if row["announce"] != "silent":
-            title = f"  {escape(str(row['title']))}" if row["title"] else ""
-            say("chapter", f"[bold]{escape(str(row['series']))}[/] {row['number'] or ''}{title}", "green")
+            say("chapter", f"[bold]{plain(row['series'])}[/] {_number_and_title(row)}", "green")
     for row in sent:
-        say("told", f"{row['user']} about {escape(str(row['series']))} {row['number'] or ''}", "magenta")
+        say("told", f"{plain(row['user'])} about {plain(row['series'])} {_number_and_title(row)}", "magenta")
+
+
+def _number_and_title(row: dict[str, Any]) -> str:
+    return plain("  ".join(str(part) for part in (row["number"], row.get("title")) if part))

@@ -13,7 +13,7 @@ from fascicle.storage import notification as notifications_table
 from fascicle.storage.database import transaction
 from starter.context import database_only, run
 from starter.onboarding import series_named
-from starter.output import console, print_json, print_table
+from starter.output import plain, print_json, print_line, print_table
 from starter.source import AsJson
 
 user_app = typer.Typer(help="People who follow series.", no_args_is_help=True)
@@ -44,7 +44,7 @@ def add_user(
             print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
             return
         word = "added" if created else "was there already"
-        console.print(f"User [bold]{name}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
+        print_line(f"User [bold]{plain(name)}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
 
     run(command)
 
@@ -70,10 +70,10 @@ def follow(user: UserRef, series: SeriesRef) -> None:
 
     async def command() -> None:
         async with database_only() as dependencies:
-            user_id, series_id = await _pair(dependencies, user, series)
+            user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
                 new = await library.follow(connection, user_id, series_id)
-        console.print(f"{user} {'now follows' if new else 'followed already'} {series}")
+        print_line(f"{plain(user)} {'now follows' if new else 'already follows'} {plain(title)}")
 
     run(command)
 
@@ -83,10 +83,10 @@ def unfollow(user: UserRef, series: SeriesRef) -> None:
 
     async def command() -> None:
         async with database_only() as dependencies:
-            user_id, series_id = await _pair(dependencies, user, series)
+            user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
                 gone = await library.unfollow(connection, user_id, series_id)
-        console.print(f"{user} {'no longer follows' if gone else 'did not follow'} {series}")
+        print_line(f"{plain(user)} {'no longer follows' if gone else 'did not follow'} {plain(title)}")
 
     run(command)
 
@@ -117,7 +117,7 @@ def chapters(series: SeriesRef, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with database_only() as dependencies:
-            series_id = await series_named(dependencies, series)
+            series_id, _ = await series_named(dependencies, series)
             async with transaction(dependencies.engine) as connection:
                 rows = await chapters_table.of_series(connection, series_id)
         if as_json:
@@ -143,9 +143,9 @@ async def _user(dependencies: Dependencies, wanted: str) -> str:
     async with transaction(dependencies.engine) as connection:
         user_id = await library.find_user(connection, wanted)
     if user_id is None:
-        raise UsageError("unknown_user", f"There is no user {wanted!r}. Add one: fascicle user add {wanted}")
+        raise UsageError("unknown_user", f"There is no user {wanted!r}. Add one: fascicle user add NAME")
     return user_id
 
 
-async def _pair(dependencies: Dependencies, user: str, series: str) -> tuple[str, str]:
+async def _pair(dependencies: Dependencies, user: str, series: str) -> tuple[str, tuple[str, str]]:
     return await _user(dependencies, user), await series_named(dependencies, series)

@@ -1,13 +1,13 @@
 """The `fascicle` command."""
 
-import sys
+from importlib.metadata import version
+from typing import Annotated
 
-import click
 import typer
 
-from starter import dead_letters, library, operations, source
+from starter import configuration, dead_letters, library, operations, source
 from starter.context import leave
-from starter.output import errors
+from starter.output import print_error, print_line
 from starter.up import up
 
 app = typer.Typer(
@@ -18,7 +18,7 @@ app = typer.Typer(
 app.command("up")(up)
 app.command("status")(operations.status)
 app.command("doctor")(operations.doctor)
-app.command("config")(operations.config)
+app.command("config")(configuration.config)
 app.command("setup")(operations.setup)
 app.add_typer(operations.db_app, name="db")
 app.add_typer(source.app, name="source")
@@ -30,22 +30,44 @@ app.command("notifications")(library.notifications)
 app.add_typer(dead_letters.app, name="dead-letters")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_line(f"fascicle {version('fascicle')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
 def main() -> None:
     """Run a command and leave with its exit code: 0 done, 1 failed, 2 wrong usage."""
     code = 0
     try:
         code = app(standalone_mode=False) or 0
-    except click.ClickException as error:
-        error.show(sys.stderr)
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         code = 130
     except BrokenPipeError:
         code = 0
     except Exception as error:
-        errors.print(f"[red]error:[/] {type(error).__name__}: {error}", markup=True)
-        code = 1
+        code = _explain(error)
     leave(code)
+
+
+def _explain(error: Exception) -> int:
+    """Tell of wrong usage, whose exceptions have no public base class in Typer, or of a fault of ours."""
+    if not hasattr(error, "format_message"):
+        print_error(f"{type(error).__name__}: {error}")
+        return 1
+    if message := str(error.format_message()).strip():  # none where the help was shown instead
+        path = getattr(getattr(error, "ctx", None), "command_path", "fascicle")
+        print_error(f"{message.rstrip('.')}. See `{path} --help`.")
+    return int(getattr(error, "exit_code", 2))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from temporalio.common import (
     SearchAttributeKey,
     SearchAttributePair,
     TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
     WorkflowIDReusePolicy,
 )
+from temporalio.common import WorkflowIDConflictPolicy as _Conflict
 from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.breaker import Circuit
@@ -49,7 +49,7 @@ async def add_source(
 ) -> Onboarded:
     """Follow the series behind a URL. Adding it again changes nothing and returns what is there."""
     site, key = dependencies.sites.recognise(url)
-    series_id = await series_named(dependencies, series) if series else None
+    series_id = (await series_named(dependencies, series))[0] if series else None
     async with transaction(dependencies.engine) as connection:
         known = await sources.find(connection, site.name, key)
     if known is not None and known.removed_at is None:
@@ -66,14 +66,15 @@ async def add_source(
             cadence=cadence,
             announce_history=announce_history,
         )
-    await ensure_workflow(dependencies, client, source_id)
+    # A source that was removed may have a workflow that is told to stop but has not yet: it is replaced.
+    await ensure_workflow(dependencies, client, source_id, anew=known is not None)
     return Onboarded(await _row(dependencies, source_id), created)
 
 
 async def ensure_workflow(
-    dependencies: Dependencies, client: Client, source_id: str
+    dependencies: Dependencies, client: Client, source_id: str, *, anew: bool = False
 ) -> WorkflowHandle[Any, Any]:
-    """The source's workflow, started if it is not running."""
+    """The source's workflow, started if it is not running; `anew`: in place of one that is running."""
     row = await _row(dependencies, source_id)
     pairs = {
         "Site": row["site"],
@@ -88,7 +89,7 @@ async def ensure_workflow(
             _workflow_input(row),
             id=source_workflow_id(source_id),
             task_queue=MAIN_QUEUE,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_conflict_policy=_Conflict.TERMINATE_EXISTING if anew else _Conflict.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             static_summary=f"{row['title']} on {row['site']}",
             priority=Priority(fairness_key=row["site"]),
@@ -119,8 +120,9 @@ async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> in
     return len(missing)
 
 
-async def series_named(dependencies: Dependencies, wanted: str) -> str:
-    """The one series of that id or title."""
+async def series_named(dependencies: Dependencies, wanted: str) -> tuple[str, str]:
+    """The one series of that id or title: its id and title."""
+    _check_not_empty(wanted, "series")
     async with transaction(dependencies.engine) as connection:
         found = await sources.find_series(connection, wanted)
     if not found:
@@ -128,11 +130,12 @@ async def series_named(dependencies: Dependencies, wanted: str) -> str:
     if len(found) > 1:
         choices = "\n".join(f"  {series_id}  {title}" for series_id, title in found)
         raise UsageError("ambiguous_series", f"{wanted!r} fits several series; use an id:\n{choices}")
-    return found[0][0]
+    return found[0]
 
 
 async def source_named(dependencies: Dependencies, wanted: str) -> dict[str, Any]:
     """The one source of that id, workflow id, URL or title."""
+    _check_not_empty(wanted, "source")
     async with transaction(dependencies.engine) as connection:
         listed = await sources.listing(connection)
     wanted = wanted.removeprefix("source-")
@@ -148,6 +151,11 @@ async def source_named(dependencies: Dependencies, wanted: str) -> dict[str, Any
             choices = "\n".join(f"  {row['id']}  {row['title']} ({row['site']})" for row in found)
             raise UsageError("ambiguous_source", f"{wanted!r} fits several sources; use an id:\n{choices}")
     raise UsageError("unknown_source", f"There is no source {wanted!r}. See `fascicle source list`.")
+
+
+def _check_not_empty(wanted: str, what: str) -> None:
+    if not wanted.strip():
+        raise UsageError("wrong_usage", f"Which {what}? Give an id or a title. See `fascicle source list`.")
 
 
 async def _series_info(site: ChapterSite, key: str, on_wait: Callable[[str], None]) -> SeriesInfo:

@@ -1,4 +1,4 @@
-"""`fascicle status`, `config`, `setup`, `db upgrade`, `doctor`."""
+"""`fascicle status`, `setup`, `db upgrade`, `doctor`."""
 
 import asyncio
 import platform
@@ -11,17 +11,24 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
-from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import connect, names_a_server, register_search_attributes
+from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import dead_letter, overview
 from fascicle.storage.database import schema_versions, transaction, upgrade
-from starter.context import database_only, effective_settings, reach, run, running_stack
+from starter.context import (
+    database_only,
+    effective_settings,
+    reach,
+    refusal,
+    run,
+    running_stack,
+    temporal_is_named,
+)
 from starter.onboarding import ensure_all_workflows
-from starter.output import console, print_facts, print_json, print_table
+from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.source import AsJson
 
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
@@ -43,11 +50,11 @@ def status(as_json: AsJson = False) -> None:
             return
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
         if gates:
-            console.print()
+            print_line("")
             columns = ("name", "delay_seconds", "failures", "blocked_until", "blocked_reason")
             print_table(columns, gates, empty="")
         for hint in _needs_a_person(totals, letters):
-            console.print(f"[yellow]![/] {hint}")
+            print_note(f"! {hint}")
 
     run(command)
 
@@ -59,24 +66,6 @@ def _needs_a_person(totals: dict[str, Any], letters: dict[str, int]) -> list[str
     if letters:
         hints.append(f"{sum(letters.values())} dead letters: fascicle dead-letters list")
     return hints
-
-
-def config(as_json: AsJson = False) -> None:
-    """The effective settings; secrets are masked."""
-
-    async def command() -> None:
-        values = {name.upper(): value for name, value in _visible(effective_settings()).items()}
-        shown = {
-            name if name == "DATABASE_URL" else f"FASCICLE_{name}": value for name, value in values.items()
-        }
-        print_json(shown) if as_json else print_facts({k: str(v) for k, v in shown.items()})
-
-    run(command)
-
-
-def _visible(settings: Settings) -> dict[str, Any]:
-    # SecretStr prints as stars by itself, in JSON too.
-    return settings.model_dump(mode="json")
 
 
 def setup(as_json: AsJson = False) -> None:
@@ -103,7 +92,7 @@ def db_upgrade() -> None:
             await upgrade(dependencies.engine)
             after, _ = await schema_versions(dependencies.engine)
         moved = f"{before or 'empty'} → {after}" if before != after else f"{after}, nothing to do"
-        console.print(f"schema: {moved}")
+        print_line(plain(f"schema: {moved}"))
 
     run(command)
 
@@ -132,8 +121,9 @@ async def _examine() -> list[dict[str, str]]:
     settings = effective_settings()
     checks.append(_check("settings", True, f"data folder {settings.data_dir}"))
     stack = running_stack(settings.data_dir)
-    where = "embedded stack is running" if stack else "no embedded stack; using the environment"
-    checks.append(_check("stack", bool(stack or (settings.database_url and names_a_server())), where))
+    named = bool(settings.database_url and temporal_is_named())
+    where = "services of the environment" if named else "nothing runs: fascicle up"
+    checks.append(_check("stack", named, "embedded stack is running" if stack else where))
     checks.append(await _examine_database())
     checks += await _examine_temporal()
     return checks
@@ -142,7 +132,7 @@ async def _examine() -> list[dict[str, str]]:
 async def _examine_database() -> dict[str, str]:
     try:
         async with database_only() as dependencies:
-            there, wanted = await _versions(dependencies)
+            there, wanted = await schema_versions(dependencies.engine)
     except FascicleError as error:
         return _check("database", False, error.message)
     if there != wanted:
@@ -150,17 +140,18 @@ async def _examine_database() -> dict[str, str]:
     return _check("database", True, f"schema {there}")
 
 
-async def _versions(dependencies: Dependencies) -> tuple[str | None, str | None]:
-    return await schema_versions(dependencies.engine)
-
-
 async def _examine_temporal() -> list[dict[str, str]]:
-    if not names_a_server():
+    if not temporal_is_named():
         return [_check("temporal", False, "no server named: fascicle up, or set TEMPORAL_ADDRESS")]
     try:
-        client = await connect()
+        return await _examine_server(await connect())
     except FascicleError as error:
         return [_check("temporal", False, error.message)]
+    except RPCError as error:
+        return [_check("temporal", False, refusal(error))]
+
+
+async def _examine_server(client: Client) -> list[dict[str, str]]:
     missing = await _missing_attributes(client)
     attributes = f"missing: {', '.join(missing)}: fascicle setup" if missing else "registered"
     pollers = await asyncio.gather(*(_pollers(client, queue) for queue in TASK_QUEUES))

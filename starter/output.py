@@ -1,4 +1,8 @@
-"""How the CLI talks: tables and colours for people, JSON for programs."""
+"""How the CLI talks: tables and colours for people, JSON for programs.
+
+What people and sites wrote may contain [brackets] and line breaks: everything passes `plain` or `_cell`
+before Rich sees it.
+"""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,37 +15,59 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# A pipe has no width: nothing is folded for it.
+_PIPE_WIDTH = 10_000
+
+console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+errors = Console(stderr=True, highlight=False, emoji=False)
+
+# Columns that may be folded where the terminal is narrow; the others stay in one piece.
+_FOLDED = {"title", "detail", "channels", "series", "sources", "job_key", "blocked_reason"}
 
 _STATE_COLOURS = {
     "open": "red", "half_open": "yellow", "closed": "green", "HOT": "red", "WARM": "yellow", "COLD": "cyan",
     "sent": "green", "failed": "red", "unconfirmed": "yellow", "pending": "cyan", "ok": "green",
-    "FAIL": "red",
+    "FAIL": "red", "paused": "yellow",
 }  # fmt: skip
 
 
 def print_json(value: Any) -> None:
-    data = orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
+    data = orjson.dumps(value, default=_plain_value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
     sys.stdout.write(data.decode() + "\n")
     sys.stdout.flush()
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return str(value)
+def print_line(text: str) -> None:
+    """A line with Rich's markup; what is not ours in it has passed `plain`."""
+    console.print(text, soft_wrap=True)
+
+
+def print_error(message: str) -> None:
+    errors.print(f"[red]error:[/] {plain(message)}", soft_wrap=True)
+
+
+def print_note(message: str) -> None:
+    """Something to know, which must not get into what a program reads."""
+    errors.print(f"[yellow]{plain(message)}[/]", soft_wrap=True)
+
+
+def plain(text: Any) -> str:
+    """Somebody's words, without effect on Rich or the terminal."""
+    return escape("".join(c if c.isprintable() or c == "\n" else "�" for c in str(text)))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, empty: str) -> None:
     """`columns` are keys of the rows; their headings are the same words."""
     listed = list(rows)
     if not listed:
-        console.print(empty)
+        print_line(plain(empty))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for column in columns:
-        table.add_column(column.replace("_", " "), overflow="fold")
+        heading = column.removesuffix("_at").replace("_", " ")
+        widest = max(len(_text(row.get(column))) for row in listed)
+        kept_whole = None if column in _FOLDED else max(widest, *map(len, heading.split()))
+        table.add_column(heading, overflow="fold", min_width=kept_whole)
     for row in listed:
         table.add_row(*(_cell(row.get(column)) for column in columns))
     console.print(table)
@@ -49,26 +75,39 @@ def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, em
 
 def print_facts(facts: Mapping[str, Any]) -> None:
     """One thing, a line per fact."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold")
+    print_pairs({name.replace("_", " "): value for name, value in facts.items()})
+
+
+def print_pairs(pairs: Mapping[str, Any]) -> None:
+    """Like `print_facts`, with the names as they are."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in facts.items():
-        table.add_row(name.replace("_", " "), _cell(value))
+    for name, value in pairs.items():
+        table.add_row(plain(name), _cell(value))
     console.print(table)
 
 
 def _cell(value: Any) -> str:
-    if value is None or value == "":
+    text = plain(_text(value))
+    colour = _STATE_COLOURS.get(text)
+    return f"[{colour}]{text}[/]" if colour else text
+
+
+def _text(value: Any) -> str:
+    if value is None or value in ("", [], ()):
         return "-"
     if isinstance(value, datetime):
         return ago(value)
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, list | tuple):
-        return escape(", ".join(str(part) for part in value)) or "-"
-    text = escape(str(value))
-    colour = _STATE_COLOURS.get(text)
-    return f"[{colour}]{text}[/]" if colour else text
+    if isinstance(value, list | tuple) and not any(isinstance(part, dict | list) for part in value):
+        return ", ".join(str(part) for part in value)
+    if isinstance(value, dict | list | tuple):
+        return orjson.dumps(value, default=_plain_value, option=orjson.OPT_INDENT_2).decode()
+    return str(_plain_value(value))
+
+
+def _plain_value(value: Any) -> Any:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def ago(when: datetime, now: datetime | None = None) -> str:

@@ -1,26 +1,30 @@
 """`fascicle source …`"""
 
+import re
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
+from temporalio.client import Client, WorkflowQueryFailedError, WorkflowQueryRejectedError
+from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
+from fascicle.domain.names import source_workflow_id
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import add_source, ensure_workflow, source_named
-from starter.output import console, errors, print_facts, print_json, print_table
+from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 
 app = typer.Typer(help="Sources: series on a site that are polled.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 SourceRef = Annotated[str, typer.Argument(help="A source's id, URL or title.")]
 
-_COLUMNS = (
-    "id", "title", "site", "cadence", "circuit", "chapters", "latest_chapter", "last_checked_at",
-    "next_check_at",
-)  # fmt: skip
+_COLUMNS = ("id", "title", "site", "cadence", "circuit", "chapters", "last_checked_at", "next_check_at")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{2,4})?")
+_QUERY_PATIENCE = timedelta(seconds=5)
 
 
 @app.command("add")
@@ -37,6 +41,7 @@ def add(
     """Follow the series behind a URL. Its history is stored silently."""
 
     async def command() -> None:
+        _check_languages(language or [])
         async with reach() as r:
             done = await add_source(
                 r.dependencies,
@@ -46,13 +51,15 @@ def add(
                 languages=language,
                 cadence=cadence,
                 announce_history=announce_history,
-                on_wait=lambda reason: errors.print(f"[yellow]{reason}[/]"),
+                on_wait=print_note,
             )
+        if not done.created and (series or language or cadence or announce_history):
+            print_note("It was there already: the options were not applied. See `fascicle source --help`.")
         if as_json:
             print_json({"created": done.created, **done.source})
             return
-        word = "now followed" if done.created else "was followed already"
-        console.print(f"[bold]{done.source['title']}[/] {word}: source {done.source['id']}")
+        word = "is followed now" if done.created else "was followed already"
+        print_line(f"[bold]{plain(done.source['title'])}[/] {word}: source {done.source['id']}")
 
     run(command)
 
@@ -79,9 +86,12 @@ def show(source: SourceRef, as_json: AsJson = False) -> None:
     async def command() -> None:
         async with reach() as r:
             row = await source_named(r.dependencies, source)
-            handle = r.client.get_workflow_handle(f"source-{row['id']}")
-            row["workflow"] = await handle.query("status")
-        print_json(row) if as_json else print_facts(row)
+            workflow = await _workflow_status(r.client, row["id"])
+        if as_json:
+            print_json({**row, "workflow": workflow})
+            return
+        told = ("polls", "last_outcome", "waiting_for", "error")
+        print_facts({**row, **{f"workflow: {name}": workflow[name] for name in told if name in workflow}})
 
     run(command)
 
@@ -89,19 +99,19 @@ def show(source: SourceRef, as_json: AsJson = False) -> None:
 @app.command("pause")
 def pause(source: SourceRef, reason: Annotated[str, typer.Option(help="Shown to others.")] = "") -> None:
     """Stop polling until resumed."""
-    run(_signalled(source, "pause", reason, "paused"))
+    run(lambda: _signalled(source, "pause", reason, "is paused"))
 
 
 @app.command("resume")
 def resume(source: SourceRef) -> None:
     """Poll again."""
-    run(_signalled(source, "resume", None, "resumed"))
+    run(lambda: _signalled(source, "resume", None, "is polled again"))
 
 
 @app.command("poll")
 def poll(source: SourceRef) -> None:
     """Look now, whatever the timer says."""
-    run(_signalled(source, "poll_now", None, "is being polled"))
+    run(lambda: _signalled(source, "poll_now", None, "is being polled"))
 
 
 @app.command("priority")
@@ -109,9 +119,15 @@ def priority(
     source: SourceRef, cadence: Annotated[str, typer.Argument(help="HOT, WARM, COLD or auto.")]
 ) -> None:
     """Pin the cadence, or hand it back to the rule."""
-    if cadence.upper() not in (*Cadence.__members__, "AUTO"):
-        run(_refuse(f"{cadence!r} is no cadence: use HOT, WARM, COLD or auto."))
-    run(_signalled(source, "set_priority", cadence, f"has cadence {cadence}"))
+    name = cadence.upper()
+
+    async def command() -> None:
+        if name not in (*Cadence.__members__, "AUTO"):
+            raise UsageError("wrong_usage", f"{cadence!r} is no cadence: use HOT, WARM, COLD or auto.")
+        done = "has the cadence of the rule again" if name == "AUTO" else f"is pinned to {name}"
+        await _signalled(source, "set_priority", name, done)
+
+    run(command)
 
 
 @app.command("remove")
@@ -121,11 +137,10 @@ def remove(source: SourceRef) -> None:
     async def command() -> None:
         async with reach() as r:
             row = await source_named(r.dependencies, source)
-            handle = await ensure_workflow(r.dependencies, r.client, row["id"])
             async with transaction(r.dependencies.engine) as connection:
                 await sources.remove(connection, row["id"], r.dependencies.clock())
-            await handle.signal("stop")
-        console.print(f"{row['title']} is no longer followed")
+            await _stop_workflow(r.client, row["id"])
+        print_line(f"{plain(row['title'])} is no longer followed")
 
     run(command)
 
@@ -134,7 +149,7 @@ async def _signalled(source: str, signal: str, argument: str | None, done: str) 
     async with reach() as r:
         row = await source_named(r.dependencies, source)
         await _signal(r, row, signal, argument)
-    console.print(f"{row['title']} {done}")
+    print_line(f"{plain(row['title'])} {done}")
 
 
 async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | None) -> None:
@@ -142,8 +157,32 @@ async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | No
     await handle.signal(signal, args=[] if argument is None else [argument])
 
 
-async def _refuse(message: str) -> None:
-    raise UsageError("wrong_usage", message)
+async def _stop_workflow(client: Client, source_id: str) -> None:
+    try:
+        await client.get_workflow_handle(source_workflow_id(source_id)).signal("stop")
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:  # one that does not run needs no stopping
+            raise
+
+
+async def _workflow_status(client: Client, source_id: str) -> dict[str, Any]:
+    """What the workflow says of itself, or why it does not."""
+    handle = client.get_workflow_handle(source_workflow_id(source_id))
+    try:
+        answer: dict[str, Any] = await handle.query("status", rpc_timeout=_QUERY_PATIENCE)
+    except (WorkflowQueryFailedError, WorkflowQueryRejectedError) as error:
+        return {"error": str(error)}
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
+            return {"error": "it has no workflow: fascicle setup starts it"}
+        return {"error": "no worker answers: fascicle doctor"}
+    return answer
+
+
+def _check_languages(languages: list[str]) -> None:
+    for language in languages:
+        if not _LANGUAGE.fullmatch(language):
+            raise UsageError("wrong_usage", f"{language!r} is no language: use codes such as en or pt-br.")
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

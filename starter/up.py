@@ -4,31 +4,45 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.embedded import (
     Command,
     DataFolder,
     EmbeddedPostgres,
     EmbeddedTemporal,
     PortBook,
+    ProcessNotReady,
     Supervisor,
     http_status,
 )
 from fascicle.runtime.settings import Settings, load_settings
-from fascicle.runtime.temporal import connect, keep_history, names_a_server, register_search_attributes
+from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
-from starter.context import demo_folder, leave, run
+from starter.context import demo_folder, leave, run, temporal_is_named, usable_dependencies
 from starter.demo import demo_environment, onboard_demo
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
+from starter.output import plain
 
 _RETENTION_DAYS = 3
+# A worker waits a minute for its servers before it gives up and says why.
+_WORKER_READY_SECONDS = 75.0
+# Without the folder a person stands in: a worker.py of theirs must not be taken for ours.
+_PYTHON = [sys.executable, "-P", "-m"]
+
+_REMEDIES = {
+    "PostgreSQL": "If its files are damaged: restore {0} from a backup, or move it away to start empty.",
+    "Temporal": "If its file is damaged: move {0}/temporal.db* away; the sources start anew from PostgreSQL.",
+    "the demo's upstreams": "If their file is damaged: remove {0}/simulator.json*.",
+    "the worker": "`fascicle doctor` may know more.",
+}
 
 
 def up(
@@ -37,7 +51,18 @@ def up(
     ] = False,
 ) -> None:
     """Run the whole stack here until Ctrl-C. Services named in the environment are used instead of ours."""
-    run(lambda: Stack(load_settings(), demo=demo).run())
+
+    async def command() -> None:
+        await Stack(load_settings(), demo=demo).run()
+
+    run(command)
+
+
+def _own_settings() -> dict[str, str]:
+    """What this shell set and another shell, where the CLI is used, may not have."""
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("FASCICLE_", "TEMPORAL_"))}
+    secret = ("FASCICLE_DATABASE_URL", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA")
+    return {k: v for k, v in kept.items() if k not in ("FASCICLE_DATA_DIR", *secret)}
 
 
 class Stack:
@@ -46,98 +71,138 @@ class Stack:
     def __init__(self, settings: Settings, *, demo: bool) -> None:
         self._settings = settings
         self._demo = demo
+        path = demo_folder(settings.data_dir) if demo else settings.data_dir
+        self._folder = DataFolder(path)
+        self._supervisor = Supervisor(self._folder.path, self._on_event)
         self._stop = asyncio.Event()
-        self._published: dict[str, str | int] = {}
+        self._starting = ""
+        self._published: dict[str, str | int] = {"pid": os.getpid()}
 
     async def run(self) -> None:
         self._install_signal_handlers()
-        path = demo_folder(self._settings.data_dir) if self._demo else self._settings.data_dir
         async with AsyncExitStack() as cleanup:
-            folder = cleanup.enter_context(DataFolder(path))
-            supervisor = Supervisor(folder.path, self._on_event)
-            cleanup.push_async_callback(supervisor.stop, self._settings.drain_seconds + 5)
-            await self._start_servers(folder, supervisor)
-            # The children and the CLI find the servers in the environment; so do we.
-            self._settings = load_settings()
-            dependencies = await cleanup.enter_async_context(open_dependencies(self._settings))
-            await upgrade(dependencies.engine)
-            watching = asyncio.create_task(follow_events(dependencies.engine, self._stop))
-            await self._prepare_and_start_worker(dependencies, supervisor, folder)
-            await watching
+            cleanup.enter_context(self._folder)
+            cleanup.push_async_callback(self._supervisor.stop, self._settings.drain_seconds + 5)
+            self._folder.publish(self._published)
+            await self._until_stopped(self._start(cleanup))
             say("stopping", "draining; Ctrl-C again to leave at once", "yellow")
         say("stopped", "`fascicle up` goes on where this left off", "yellow")
 
-    async def _start_servers(self, folder: DataFolder, supervisor: Supervisor) -> None:
+    async def _until_stopped(self, start: Coroutine[Any, Any, None]) -> None:
+        """Start everything and wait for a signal; one that comes while starting ends the start."""
+        starting = asyncio.create_task(start)
+        stopped = asyncio.create_task(self._stop.wait())
+        await asyncio.wait([starting, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            await stopped
+        else:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+
+    async def _start(self, cleanup: AsyncExitStack) -> None:
+        say("starting", f"data in {plain(self._folder.path)}", "yellow")
+        try:
+            await self._start_servers()
+            # The children and the CLI find the servers in the environment; so do we.
+            self._settings = load_settings()
+            dependencies = await cleanup.enter_async_context(usable_dependencies(self._settings))
+            await upgrade(dependencies.engine)
+            watching = asyncio.create_task(follow_events(dependencies.engine, self._stop))
+            cleanup.push_async_callback(self._end, watching)
+            await self._prepare_and_start_worker(dependencies)
+        except ProcessNotReady as error:
+            remedy = _REMEDIES[self._starting].format(self._folder.path)
+            raise ProcessNotReady(f"{error}\n{remedy}") from error
+        self._print_addresses()
+
+    async def _end(self, watching: asyncio.Task[None]) -> None:
+        self._stop.set()
+        await watching
+
+    async def _start_servers(self) -> None:
         """PostgreSQL, Temporal and, for the demo, the simulator, unless the environment names its own."""
-        say("starting", f"data in {folder.path}", "yellow")
-        if self._settings.database_url is None:
-            postgres = EmbeddedPostgres(folder.path)
-            await postgres.start(supervisor)
-            self._announce("DATABASE_URL", postgres.url)
+        if self._demo and (self._settings.database_url or temporal_is_named()):
+            say("demo", "uses its own servers, not those of DATABASE_URL and TEMPORAL_ADDRESS", "yellow")
+        if self._demo or self._settings.database_url is None:
+            await self._start_postgres()
         else:
             self._announce("DATABASE_URL", self._settings.database_url.get_secret_value())
-        if not names_a_server():
-            temporal = EmbeddedTemporal(
-                folder.path,
-                self._settings.temporal_port,
-                self._settings.temporal_ui_port,
-                search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
-            )
-            await temporal.start(supervisor)
-            self._announce("TEMPORAL_ADDRESS", temporal.address)
-            self._published["web_ui"] = temporal.ui_url
+        if self._demo or not temporal_is_named():
+            await self._start_temporal()
         if self._demo:
-            await self._start_simulator(folder, supervisor)
+            await self._start_simulator()
 
-    async def _start_simulator(self, folder: DataFolder, supervisor: Supervisor) -> None:
-        port = await asyncio.to_thread(
-            PortBook(folder.path).choose, "simulator", self._settings.simulator_port
+    async def _start_postgres(self) -> None:
+        self._say_starting("PostgreSQL")
+        postgres = EmbeddedPostgres(self._folder.path)
+        await postgres.start(self._supervisor)
+        self._announce("DATABASE_URL", postgres.url)
+
+    async def _start_temporal(self) -> None:
+        self._say_starting("Temporal")
+        temporal = EmbeddedTemporal(
+            self._folder.path,
+            self._settings.temporal_port,
+            self._settings.temporal_ui_port,
+            search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
         )
-        argv = [sys.executable, "-m", "simulator", "--port", str(port), "--world", "demo"]
-        argv += ["--state", str(folder.path / "simulator.json")]
+        await temporal.start(self._supervisor)
+        for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
+            del os.environ[name]  # a namespace or a key meant for another server
+        self._announce("TEMPORAL_ADDRESS", temporal.address)
+        self._published["web_ui"] = temporal.ui_url
+
+    async def _start_simulator(self) -> None:
+        self._say_starting("the demo's upstreams")
+        folder = self._folder.path
+        port = await asyncio.to_thread(PortBook(folder).choose, "simulator", self._settings.simulator_port)
+        argv = [*_PYTHON, "simulator", "--port", str(port), "--world", "demo"]
+        argv += ["--state", str(folder / "simulator.json")]
         argv += ["--release-every", str(self._settings.demo_release_seconds)]
 
         async def ready() -> bool:
             return await http_status(port, "/_sim/health") == 200
 
-        await supervisor.start(Command(name="simulator", argv=argv, ready=ready))
+        await self._supervisor.start(Command(name="simulator", argv=argv, ready=ready))
         self._published["simulator"] = f"http://127.0.0.1:{port}"
-        for name, value in demo_environment(f"http://127.0.0.1:{port}").items():
-            self._announce(name, os.environ.get(name, value))
+        for name, value in demo_environment(f"http://127.0.0.1:{port}", os.environ).items():
+            self._announce(name, value)
 
-    async def _prepare_and_start_worker(
-        self, dependencies: Dependencies, supervisor: Supervisor, folder: DataFolder
-    ) -> None:
+    async def _prepare_and_start_worker(self, dependencies: Dependencies) -> None:
         client = await connect()
         await register_search_attributes(client)
         if "web_ui" in self._published:
             await keep_history(client, _RETENTION_DAYS)
-        await self._start_worker(folder, supervisor)
-        folder.publish({**self._published, "pid": os.getpid()})
+        await self._start_worker()
         await ensure_all_workflows(dependencies, client)
+        self._folder.publish({**_own_settings(), **self._published})
         if self._demo:
             count = await onboard_demo(dependencies, client, str(self._published["simulator"]))
-            say(
-                "demo",
-                f"{count} series, a new chapter every {self._settings.demo_release_seconds:g} s",
-                "cyan",
-            )
-        self._print_addresses()
+            every = self._settings.demo_release_seconds
+            say("demo", f"{count} series, a new chapter every {every:g} s", "cyan")
 
-    async def _start_worker(self, folder: DataFolder, supervisor: Supervisor) -> None:
-        port = await asyncio.to_thread(PortBook(folder.path).choose, "ops", self._settings.ops_port)
+    async def _start_worker(self) -> None:
+        self._say_starting("the worker")
+        port = await asyncio.to_thread(PortBook(self._folder.path).choose, "ops", self._settings.ops_port)
         self._announce("FASCICLE_OPS_PORT", str(port))
         self._published["ops"] = f"http://127.0.0.1:{port}"
 
         async def ready() -> bool:
             return await http_status(port, "/ready") == 200
 
-        await supervisor.start(Command(name="worker", argv=[sys.executable, "-m", "worker"], ready=ready))
+        argv = [*_PYTHON, "worker"]
+        command = Command(name="worker", argv=argv, ready=ready, ready_within=_WORKER_READY_SECONDS)
+        await self._supervisor.start(command)
 
     def _announce(self, variable: str, value: str) -> None:
         """Into our environment, which the children inherit, and into what the CLI reads."""
         os.environ[variable] = value
         self._published[variable] = value
+
+    def _say_starting(self, what: str) -> None:
+        self._starting = what
+        say("starting", what, "yellow")
 
     def _print_addresses(self) -> None:
         if "web_ui" in self._published:
@@ -147,7 +212,8 @@ class Stack:
 
     def _on_event(self, name: str, what: str) -> None:
         if what in ("died", "restarted"):
-            say(what, f"{name} (its log is in logs/{name}.log of the data folder)", "red")
+            log = self._folder.path / "logs" / f"{name}.log"
+            say(what, f"{name}, see {plain(log)}" if what == "died" else name, "red")
 
     def _install_signal_handlers(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -86,29 +86,34 @@ class Harness:
             await library.follow(connection, user_id, series_id)
         return user_id
 
-    async def add(self, series: Series, **options: Any) -> dict[str, Any]:
+    async def add(self, upstream: Series, /, **options: Any) -> dict[str, Any]:
         onboarded = await add_source(
-            self.dependencies, self.client, f"https://mangadex.org/title/{series.id}", **options
+            self.dependencies, self.client, f"https://mangadex.org/title/{upstream.id}", **options
         )
         return onboarded.source
 
-    async def add_and_sync(self, series: Series, **options: Any) -> dict[str, Any]:
-        source = await self.add(series, **options)
+    async def add_and_sync(self, upstream: Series, /, **options: Any) -> dict[str, Any]:
+        source = await self.add(upstream, **options)
         await eventually(lambda: self.source_value(source["id"], "first_synced_at"), what="the first sync")
         return source
 
     def workflow(self, source: dict[str, Any]) -> WorkflowHandle[Any, Any]:
         return self.client.get_workflow_handle(f"source-{source['id']}")
 
+    async def status(self, source: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = await self.workflow(source).query("status")
+        return answer
+
     async def poll(self, source: dict[str, Any]) -> None:
-        """Ask for a poll and wait until it is over."""
-        before = await self.source_value(source["id"], "last_checked_at")
+        """Ask for a poll and wait until it is over and its children are started."""
+        before = (await self.status(source))["polls"]
         await self.workflow(source).signal("poll_now")
 
-        async def checked() -> bool:
-            return bool(await self.source_value(source["id"], "last_checked_at") != before)
+        async def over() -> bool:
+            now = await self.status(source)
+            return bool(now["polls"] > before and (now["paused"] or "next " in now["waiting_for"]))
 
-        await eventually(checked, what="the poll")
+        await eventually(over, what="the poll")
 
     async def source_value(self, source_id: str, column: str) -> Any:
         return await self.value(f"select {column} from source where id = :id", id=source_id)
@@ -128,6 +133,14 @@ class Harness:
     async def chapter_count(self) -> int:
         return int(await self.value("select count(*) from logical_chapter"))
 
+    async def messages(self, count: int) -> None:
+        """Until the sink has that many."""
+
+        async def arrived() -> bool:
+            return len(self.simulator.sink.messages()) >= count
+
+        await eventually(arrived, what=f"{count} messages")
+
     async def all_quiet(self, *, within: float = 20.0) -> None:
         """Until no ingest or notification is under way."""
         query = "ExecutionStatus = 'Running' AND WorkflowType != 'SourceWorkflow'"
@@ -136,6 +149,8 @@ class Harness:
             owed = await self.value("select count(*) from logical_chapter where announce = 'owed'")
             return not owed and not [w async for w in self.client.list_workflows(query)]
 
+        await eventually(nothing_runs, within=within, what="quiet")
+        await asyncio.sleep(0.3)  # what was started a moment ago shows up in listings only now
         await eventually(nothing_runs, within=within, what="quiet")
 
 

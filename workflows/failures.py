@@ -1,9 +1,10 @@
 """What an activity's failure was, read off Temporal's exception."""
 
-from temporalio import exceptions
+from temporalio import exceptions, workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from fascicle.domain.errors import ErrorRecord
+with workflow.unsafe.imports_passed_through():
+    from fascicle.domain.errors import ErrorRecord
 
 
 def error_record(error: ActivityError) -> ErrorRecord:

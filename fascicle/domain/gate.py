@@ -12,8 +12,6 @@ class GatePolicy:
 
     floor: float
     ceiling: float = 300.0
-    # A first failure must be felt even where the floor is zero or tiny.
-    first_step: float = 1.0
 
 
 def after_success(delay: float, policy: GatePolicy) -> float:
@@ -21,4 +19,4 @@ def after_success(delay: float, policy: GatePolicy) -> float:
 
 
 def after_failure(delay: float, policy: GatePolicy) -> float:
-    return min(policy.ceiling, max(delay * BACK_OFF, policy.first_step, policy.floor))
+    return max(policy.floor, min(policy.ceiling, delay * BACK_OFF))

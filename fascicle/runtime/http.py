@@ -50,6 +50,11 @@ class Answer:
     body: bytes
 
     @property
+    def place(self) -> str:
+        """The address for people: without its query."""
+        return self.url.partition("?")[0]
+
+    @property
     def not_modified(self) -> bool:
         return self.status == 304
 
@@ -61,7 +66,7 @@ class Answer:
             start = self.body[:60].decode("utf-8", "replace")
             raise RetryableError(
                 "bad_answer",
-                f"{self.url} answered something that is not JSON: {start!r}",
+                f"{self.place} answered something that is not JSON: {start!r}",
                 http_status=self.status,
             ) from error
 
@@ -119,6 +124,7 @@ class HttpClient:
         return answer
 
     async def _send(self, request: httpx.Request) -> Answer:
+        place = str(request.url).partition("?")[0]
         try:
             async with asyncio.timeout(self._limits.timeout_seconds):
                 response = await self._client.send(request, stream=True)
@@ -127,17 +133,17 @@ class HttpClient:
                 finally:
                     await response.aclose()
         except TimeoutError as error:
-            raise RetryableError("timeout", f"{request.url} took longer than allowed.") from error
+            raise RetryableError("timeout", f"{place} took longer than allowed.") from error
         except httpx.TimeoutException as error:
-            raise RetryableError("timeout", f"{request.url} did not answer in time.") from error
+            raise RetryableError("timeout", f"{place} did not answer in time.") from error
         except httpx.ConnectError as error:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached: {error}"
             ) from error
         except httpx.TransportError as error:
-            raise RetryableError("connection_lost", f"{request.url} broke off: {error!r}") from error
+            raise RetryableError("connection_lost", f"{place} broke off: {error!r}") from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError) as error:
-            raise PermanentError("bad_answer", f"{request.url}: {error}") from error
+            raise PermanentError("bad_answer", f"{place}: {error}") from error
         return Answer(response.status_code, str(request.url), response.headers, body)
 
     async def _read_capped(self, response: httpx.Response) -> bytes:
@@ -181,10 +187,10 @@ def _guarded_transport(guard: HostGuard) -> httpx.AsyncHTTPTransport:
 def _redirect_target(answer: Answer) -> str:
     location = str(answer.headers.get("location", ""))
     if not location:
-        raise RetryableError("bad_answer", f"{answer.url} redirects to nowhere.", http_status=answer.status)
+        raise RetryableError("bad_answer", f"{answer.place} redirects to nowhere.", http_status=answer.status)
     target = urljoin(answer.url, location)
     if not target.startswith(("http://", "https://")):
-        raise PermanentError("blocked_address", f"{answer.url} redirects to {target[:100]!r}.")
+        raise PermanentError("blocked_address", f"{answer.place} redirects to {target[:100]!r}.")
     return target
 
 
@@ -192,7 +198,7 @@ def _raise_for_status(answer: Answer) -> None:
     status = answer.status
     if status < 400:
         return
-    said = f"{answer.url} answered {status}"
+    said = f"{answer.place} answered {status}"
     if detail := _detail(answer):
         said += f": {detail}"
     wait = retry_after(answer.headers)

@@ -9,8 +9,11 @@ import httpcore
 
 from fascicle.domain.errors import PermanentError, RetryableError
 
-# Python 3.11 calls these global although they lead elsewhere (NAT64, 6to4, site-local, multicast).
-_NOT_GLOBAL = [ipaddress.ip_network(n) for n in ("64:ff9b::/96", "2002::/16", "fec0::/10", "224.0.0.0/4")]
+# Python 3.11 calls these global although they lead elsewhere: NAT64, 6to4, site-local, multicast.
+_NOT_GLOBAL = [
+    ipaddress.ip_network(network)
+    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10", "ff00::/8", "224.0.0.0/4")
+]
 _WEB_PORTS = (80, 443)
 
 

@@ -29,7 +29,8 @@ class MangaDex:
     def __init__(self, http: HttpClient, *, base_url: str, interval_seconds: float) -> None:
         self._http = http
         self._base = base_url
-        self._gate = Gated(NAME, GatePolicy(floor=interval_seconds))
+        # A low ceiling: one series that always fails must not hold up all the others of the site.
+        self._gate = Gated(NAME, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
 
     def recognise(self, url: str) -> str | None:
         parts = urlsplit(url.strip())
@@ -105,7 +106,7 @@ def _collection(answer: Answer) -> dict[str, Any]:
 
 
 def _unexpected(answer: Answer, what: str) -> RetryableError:
-    return RetryableError("bad_answer", f"{answer.url} answered oddly: {what}.", http_status=answer.status)
+    return RetryableError("bad_answer", f"{answer.place} answered oddly: {what}.", http_status=answer.status)
 
 
 def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], int, int]:

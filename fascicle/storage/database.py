@@ -41,7 +41,7 @@ def asyncpg_url(url: str) -> str:
 
 @asynccontextmanager
 async def database_errors() -> AsyncIterator[None]:
-    """A lost or refusing database is retryable; everything else is a fault of ours and stays as it is."""
+    """A lost database is retryable, data that it refuses is not; anything else is a fault of ours."""
     try:
         yield
     except (OSError, TimeoutError, InterfaceError, OperationalError) as error:
@@ -51,6 +51,9 @@ async def database_errors() -> AsyncIterator[None]:
         # 08 connection, 53 resources, 57 operator intervention, 40 serialisation and deadlock.
         if error.connection_invalidated or sqlstate[:2] in ("08", "53", "57", "40"):
             raise RetryableError("database_down", f"The database broke off: {_short(error)}") from error
+        # 22 impossible data, 23 a broken constraint: the same row will be refused again.
+        if sqlstate[:2] in ("22", "23"):
+            raise PermanentError("invalid_data", f"The database refused it: {_short(error)}") from error
         raise
 
 

@@ -69,7 +69,8 @@ class Gates:
         values = {"name": name, "floor": policy.floor, "patience": patience}
         async with transaction(self._engine) as connection:
             row = (await connection.execute(_RESERVE, values)).first()
-            if row is None and (await connection.execute(_ENSURE, values)).rowcount:
+            if row is None:  # no row yet, or no slot near enough
+                await connection.execute(_ENSURE, values)
                 row = (await connection.execute(_RESERVE, values)).first()
             if row is not None:
                 return Slot(True, max(0.0, row[0]), strained=row[1])

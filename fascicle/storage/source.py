@@ -97,6 +97,10 @@ async def add(
 
     A source that was removed comes back to life with everything it had.
     """
+    # Two people adding one series at the same time must not make two of it.
+    await connection.execute(
+        text("select pg_advisory_xact_lock(hashtextextended(:what, 0))"), {"what": f"{site}:{info.site_key}"}
+    )
     existing = await find(connection, site, info.site_key)
     if existing is not None:
         revived = existing.removed_at is not None
@@ -106,14 +110,14 @@ async def add(
             )
         return existing.id, revived
     series_id = series_id or await _add_series(connection, info)
-    created = await connection.scalar(
+    source_id = new_id()
+    await connection.execute(
         text("""insert into source (id, series_id, site, site_key, url, title, languages, pinned_cadence,
                                     cadence, announce_history)
                 values (:id, :series_id, :site, :site_key, :url, :title, :languages,
-                        :pinned, coalesce(:pinned, 'HOT'), :announce_history)
-                on conflict (site, site_key) do nothing returning id"""),
+                        :pinned, coalesce(:pinned, 'HOT'), :announce_history)"""),
         {
-            "id": new_id(),
+            "id": source_id,
             "series_id": series_id,
             "site": site,
             "site_key": info.site_key,
@@ -124,11 +128,7 @@ async def add(
             "announce_history": announce_history,
         },
     )
-    if created is not None:
-        return str(created), True
-    other = await find(connection, site, info.site_key)
-    assert other is not None, "the conflicting row is there"
-    return other.id, False
+    return source_id, True
 
 
 async def _add_series(connection: AsyncConnection, info: SeriesInfo) -> str:

@@ -1,0 +1,131 @@
+"""The stack as `fascicle up` runs it, each part a process of its own, in a folder that is thrown away."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import text
+from temporalio.client import Client
+
+from fascicle.domain.names import SEARCH_ATTRIBUTES
+from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.embedded import (
+    Command,
+    DataFolder,
+    EmbeddedPostgres,
+    EmbeddedTemporal,
+    PortBook,
+    Supervisor,
+    http_status,
+)
+from fascicle.runtime.settings import Settings
+from fascicle.runtime.temporal import connect
+from fascicle.storage.database import transaction, upgrade
+from simulator.client import SimulatorControl
+
+_PROJECT = Path(__file__).parents[1]
+_OUR_SETTINGS = ("FASCICLE_", "TEMPORAL_", "DATABASE_URL")
+
+
+@dataclass(frozen=True)
+class BenchStack:
+    supervisor: Supervisor
+    dependencies: Dependencies
+    client: Client
+    simulator: SimulatorControl
+    database_url: str
+
+    @asynccontextmanager
+    async def worker(self, **settings: Any) -> AsyncIterator[None]:
+        """A worker process with these settings, ready to work."""
+        folder = self.supervisor.folder
+        port = PortBook(folder).choose("ops")
+
+        async def ready() -> bool:
+            return await http_status(port, "/ready") == 200
+
+        environment = {f"FASCICLE_{name.upper()}": str(value) for name, value in settings.items()}
+        command = Command(
+            name="worker",
+            argv=[sys.executable, "-m", "worker"],
+            env={**environment, "FASCICLE_OPS_PORT": str(port)},
+            # Not the project's folder: its `.env` is the developer's.
+            cwd=folder,
+            ready=ready,
+        )
+        process = await self.supervisor.start(command)
+        try:
+            yield
+        finally:
+            await process.stop(grace_seconds=10)
+
+    async def value(self, sql: str, **parameters: Any) -> Any:
+        async with transaction(self.dependencies.engine) as connection:
+            return await connection.scalar(text(sql), parameters)
+
+
+@asynccontextmanager
+async def open_stack() -> AsyncIterator[BenchStack]:
+    """PostgreSQL, Temporal and the simulator; workers are started by those who measure them."""
+    with tempfile.TemporaryDirectory(prefix="fascicle-bench-") as temporary:
+        _settle_environment(Path(temporary))
+        with DataFolder(Path(temporary) / "data") as folder:
+            async with Supervisor(folder.path) as supervisor:
+                database_url, simulator_url = await _start_servers(supervisor)
+                async with (
+                    open_dependencies(Settings()) as dependencies,
+                    SimulatorControl(simulator_url) as simulator,
+                ):
+                    await upgrade(dependencies.engine)
+                    yield BenchStack(supervisor, dependencies, await connect(), simulator, database_url)
+
+
+def _settle_environment(folder: Path) -> None:
+    """The children inherit it: a developer's settings must not decide what is measured."""
+    for name in list(os.environ):
+        if name.startswith(_OUR_SETTINGS):
+            del os.environ[name]
+    os.environ["PYTHONPATH"] = str(_PROJECT)
+    # Compiled modules are kept, as everywhere but in some containers, yet not in the project's folders.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+
+
+async def _start_servers(supervisor: Supervisor) -> tuple[str, str]:
+    folder = supervisor.folder
+    postgres = EmbeddedPostgres(folder)
+    await postgres.start(supervisor)
+    temporal = EmbeddedTemporal(
+        folder, port=0, ui_port=0, search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword")
+    )
+    await temporal.start(supervisor)
+    simulator_url = await _start_simulator(supervisor)
+    # The gate stays in the path of every request; only its distance is taken away.
+    os.environ.update(
+        {
+            "DATABASE_URL": postgres.url,
+            "TEMPORAL_ADDRESS": temporal.address,
+            "FASCICLE_MANGADEX_URL": f"{simulator_url}/mangadex",
+            "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0",
+            "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
+        }
+    )
+    return postgres.url, simulator_url
+
+
+async def _start_simulator(supervisor: Supervisor) -> str:
+    port = await asyncio.to_thread(PortBook(supervisor.folder).choose, "simulator")
+
+    async def ready() -> bool:
+        return await http_status(port, "/_sim/health") == 200
+
+    argv = [sys.executable, "-m", "simulator", "--port", str(port)]
+    await supervisor.start(Command(name="simulator", argv=argv, cwd=supervisor.folder, ready=ready))
+    return f"http://127.0.0.1:{port}"

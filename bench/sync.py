@@ -1,0 +1,62 @@
+"""The first sync: every chapter of every series through simulator, HTTP client, gate, worker and Temporal."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from bench.cpu import cpu_seconds, spent
+from bench.stack import BenchStack
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from simulator.specs import SeriesSpec
+from starter.onboarding import ensure_all_workflows
+
+_LOOK_EVERY = 0.02
+_PATIENCE = 300.0
+
+
+@dataclass(frozen=True)
+class FirstSync:
+    chapters: int
+    seconds: float
+    cpu: dict[str, float]
+
+    @property
+    def chapters_per_second(self) -> float:
+        return self.chapters / self.seconds
+
+
+async def register_sources(stack: BenchStack, series: int, chapters: int) -> None:
+    """Onboarding up to the workflow's start: the series' page is read and its rows are stored."""
+    site = stack.dependencies.sites.named("mangadex")
+    for number in range(series):
+        # A daily release keeps every source HOT.
+        spec = SeriesSpec(title=f"Series {number:04}", chapters=chapters, release_interval_hours=24)
+        address = await stack.simulator.add_series(spec)
+        info = await site.series(address.id)
+        async with transaction(stack.dependencies.engine) as connection:
+            await sources.add(connection, site=site.name, info=info, series_id=None, languages=["en"])
+
+
+async def measure_first_sync(stack: BenchStack, series: int, chapters: int) -> FirstSync:
+    """From the start of the first workflow until the last source has all its chapters."""
+    pids = stack.supervisor.pids
+    before = cpu_seconds(pids)
+    started = time.perf_counter()
+    starting = asyncio.create_task(ensure_all_workflows(stack.dependencies, stack.client))
+    async with asyncio.timeout(_PATIENCE):
+        while await stack.value("select count(*) from source where first_synced_at is not null") < series:
+            await asyncio.sleep(_LOOK_EVERY)
+    seconds = time.perf_counter() - started
+    cpu = spent(before, cpu_seconds(pids))
+    await starting
+    await _check(stack, series * chapters)
+    return FirstSync(series * chapters, seconds, cpu)
+
+
+async def _check(stack: BenchStack, wanted: int) -> None:
+    """A fast sync that lost something would be no sync."""
+    for table in ("logical_chapter", "chapter_source", "chapter_upload"):
+        stored = await stack.value(f"select count(*) from {table}")
+        if stored != wanted:
+            raise AssertionError(f"{table} has {stored:,} rows instead of {wanted:,}")

@@ -1,0 +1,54 @@
+"""`fascicle config`: what is in force, without the secrets."""
+
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+from temporalio.envconfig import ClientConfig
+
+from fascicle.runtime.settings import Settings
+from starter.context import effective_settings, run, temporal_is_named
+from starter.output import print_json, print_pairs
+from starter.source import AsJson
+
+MASK = "**********"
+
+
+def config(as_json: AsJson = False) -> None:
+    """The effective settings; secrets are masked."""
+
+    async def command() -> None:
+        shown = {**_ours(effective_settings()), **_temporals()}
+        print_json(shown) if as_json else print_pairs(shown)
+
+    run(command)
+
+
+def _ours(settings: Settings) -> dict[str, Any]:
+    values = settings.model_dump(mode="json", exclude={"database_url"})
+    named = {f"FASCICLE_{name.upper()}": value for name, value in values.items()}
+    return {"DATABASE_URL": _without_password(settings.database_url), **named}
+
+
+def _temporals() -> dict[str, Any]:
+    """Temporal's settings are read by its SDK: from TEMPORAL_* and from profile files."""
+    named = temporal_is_named()
+    read = ClientConfig.load_client_connect_config()
+    return {
+        "TEMPORAL_ADDRESS": read.get("target_host") if named else None,
+        "TEMPORAL_NAMESPACE": read.get("namespace", "default"),
+        "TEMPORAL_API_KEY": MASK if read.get("api_key") else None,
+        "TEMPORAL_TLS": bool(read.get("tls")),
+    }
+
+
+def _without_password(secret: SecretStr | None) -> str | None:
+    if secret is None:
+        return None
+    try:
+        url = make_url(secret.get_secret_value())
+    except (ArgumentError, ValueError):
+        return MASK
+    masked = {key: MASK if "pass" in key.lower() else value for key, value in url.query.items()}
+    return url.set(query=masked).render_as_string(hide_password=True)

@@ -1,0 +1,215 @@
+"""The HTTP client against the simulator and its faults (X4, C9)."""
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.http import Gated, HttpClient, HttpLimits, retry_after
+from fascicle.runtime.ssrf import HostGuard
+from fascicle.storage.database import open_engine
+from fascicle.storage.gate import Gates
+from simulator.faults import Fault
+from simulator.server import RunningSimulator
+
+GATE = Gated("test", GatePolicy(floor=0))
+LIMITS = HttpLimits(timeout_seconds=1, max_bytes=20_000, max_redirects=3, gate_patience_seconds=2)
+
+
+@pytest.fixture
+async def gates(database_url: str) -> AsyncIterator[Gates]:
+    engine = open_engine(database_url)
+    yield Gates(engine)
+    await engine.dispose()
+
+
+@pytest.fixture
+async def http(gates: Gates) -> AsyncIterator[HttpClient]:
+    client = HttpClient(
+        gates=gates, guard=HostGuard(["127.0.0.1"]), user_agent="Test/1.0 (tests)", limits=LIMITS
+    )
+    yield client
+    await client.aclose()
+
+
+def url(simulator: RunningSimulator, path: str = "/mangadex/manga") -> str:
+    return simulator.url + path
+
+
+@pytest.mark.parametrize(
+    ("fault", "family", "code"),
+    [
+        ({"status": 500}, RetryableError, "server_error"),
+        ({"status": 502}, RetryableError, "server_error"),
+        ({"status": 503}, RetryableError, "server_error"),
+        ({"status": 408}, RetryableError, "server_error"),
+        ({"status": 429, "retry_after": 7}, MustWait, "rate_limited"),
+        ({"status": 503, "retry_after": 7}, MustWait, "unavailable"),
+        ({"status": 403}, MustWait, "blocked"),
+        ({"status": 404}, PermanentError, "not_found"),
+        ({"status": 410}, PermanentError, "not_found"),
+        ({"status": 401}, PermanentError, "auth_failed"),
+        ({"status": 400}, PermanentError, "bad_request"),
+        ({"kind": "reset"}, RetryableError, "connection_lost"),
+        ({"kind": "truncated"}, RetryableError, "connection_lost"),
+        ({"kind": "delay", "delay": 3}, RetryableError, "timeout"),
+    ],
+)
+async def test_c9_every_failure_has_a_family_and_a_code(
+    http: HttpClient,
+    simulator: RunningSimulator,
+    fault: dict[str, Any],
+    family: type[FascicleError],
+    code: str,
+) -> None:
+    simulator.faults.add(Fault.model_validate(fault))
+    with pytest.raises(family) as failed:
+        await http.get(url(simulator), GATE)
+    assert failed.value.code == code
+    assert failed.value.retryable is issubclass(family, RetryableError)
+
+
+@pytest.mark.parametrize("kind", ["html", "half_json"])
+async def test_c9_garbage_with_status_200_is_retryable(
+    http: HttpClient, simulator: RunningSimulator, kind: str
+) -> None:
+    simulator.faults.add(Fault.model_validate({"kind": kind}))
+    answer = await http.get(url(simulator), GATE)
+    with pytest.raises(RetryableError, match="not JSON"):
+        answer.json()
+
+
+async def test_c9_nothing_listening_and_unknown_names_are_retryable(http: HttpClient, gates: Gates) -> None:
+    with pytest.raises(RetryableError) as refused:
+        await http.get("http://127.0.0.1:1/", GATE)
+    assert refused.value.code == "connect_failed"
+    with pytest.raises(RetryableError) as unknown:
+        await http.get(f"http://{'a' * 70}.example/", GATE)  # too long a label: no resolver is asked
+    assert unknown.value.code == "dns_failed"
+
+
+async def test_c9_retry_after_holds_back_everyone_who_passes_the_gate(
+    http: HttpClient, simulator: RunningSimulator
+) -> None:
+    simulator.faults.add(Fault(status=429, retry_after=60, count=1))
+    with pytest.raises(MustWait) as first:
+        await http.get(url(simulator), GATE)
+    assert first.value.refused
+    assert first.value.seconds == 60
+    with pytest.raises(MustWait) as second:
+        await http.get(url(simulator), GATE)
+    assert not second.value.refused
+    assert 58 < second.value.seconds <= 61
+    assert len(simulator.requests.matching("/mangadex")) == 1, "the second never left"
+
+
+async def test_x4_requests_are_kept_apart_by_the_gate(http: HttpClient, simulator: RunningSimulator) -> None:
+    gate = Gated("spaced", GatePolicy(floor=0.2))
+    await asyncio.gather(*(http.get(url(simulator), gate) for _ in range(4)))
+    times = sorted(request.monotonic for request in simulator.requests.matching("/mangadex"))
+    assert all(b - a > 0.15 for a, b in pairwise(times))
+
+
+async def test_x4_the_user_agent_is_honest_and_via_is_absent(
+    http: HttpClient, simulator: RunningSimulator
+) -> None:
+    await http.get(url(simulator), GATE)
+    [request] = simulator.requests.matching("/mangadex")
+    assert request.headers["user-agent"] == "Test/1.0 (tests)"
+
+
+class Handmade:
+    """A server that says exactly what a test wants, byte for byte."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = list(answers)
+        self.requests: list[str] = []
+
+    async def __aenter__(self) -> "Handmade":
+        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.requests.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(self.answers[min(len(self.requests), len(self.answers)) - 1])
+        await writer.drain()
+        writer.close()
+
+
+def answer(status: str, *headers: str, body: bytes = b"") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+async def test_x4_redirects_are_followed_and_each_hop_passes_the_gate(http: HttpClient) -> None:
+    moved = answer("302 Found", "Location: /next")
+    async with Handmade(moved, answer("200 OK", body=b"here")) as server:
+        began = time.monotonic()
+        got = await http.get(server.url, Gated("hops", GatePolicy(floor=0.3)))
+        assert (got.body, len(server.requests)) == (b"here", 2)
+        assert time.monotonic() - began > 0.25
+
+
+async def test_x4_endless_redirects_end(http: HttpClient) -> None:
+    async with Handmade(answer("302 Found", "Location: /again")) as server:
+        with pytest.raises(PermanentError) as lost:
+            await http.get(server.url, GATE)
+        assert lost.value.code == "too_many_redirects"
+        assert len(server.requests) == LIMITS.max_redirects + 1
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "file:///etc/passwd", "gopher://x"],
+)
+async def test_x4_a_redirect_into_a_private_place_is_refused(http: HttpClient, target: str) -> None:
+    async with Handmade(answer("302 Found", f"Location: {target}")) as server:
+        with pytest.raises(PermanentError) as blocked:
+            await http.get(server.url, GATE)
+        assert blocked.value.code == "blocked_address"
+
+
+async def test_x4_a_small_bomb_does_not_become_a_large_one(http: HttpClient) -> None:
+    bomb = gzip.compress(b"0" * 5_000_000)
+    async with Handmade(answer("200 OK", "Content-Encoding: gzip", body=bomb)) as server:
+        with pytest.raises(PermanentError) as large:
+            await http.get(server.url, GATE)
+        assert large.value.code == "too_large"
+
+
+async def test_conditional_requests_carry_the_validators_and_take_304(http: HttpClient) -> None:
+    async with Handmade(answer("304 Not Modified", 'ETag: "b"')) as server:
+        got = await http.get(server.url, GATE, etag='"a"', last_modified="Mon, 16 Nov 2026 00:00:00 GMT")
+        assert got.not_modified
+        assert 'if-none-match: "a"' in server.requests[0].lower()
+        assert "if-modified-since: mon, 16 nov 2026" in server.requests[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"retry-after": "120"}, 120),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "999999999"}, 86400),
+        ({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)}, 90),
+        ({"retry-after": format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)}, 0),
+        ({"x-ratelimit-retry-after": str(int(time.time()) + 40)}, 40),
+    ],
+)
+def test_c9_retry_after_in_all_its_forms(headers: dict[str, str], expected: float | None) -> None:
+    wait = retry_after(headers)
+    assert wait == (None if expected is None else pytest.approx(expected, abs=30))

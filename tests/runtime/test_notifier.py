@@ -1,0 +1,73 @@
+"""Messages through Apprise: what arrived, what did not, and what nobody knows (C8, X4, X5)."""
+
+import pytest
+
+from fascicle.domain.errors import UsageError
+from fascicle.runtime.notifier import Message, Notifier, check_channel, masked
+from fascicle.runtime.ssrf import HostGuard
+from simulator.faults import Fault
+from simulator.server import RunningSimulator
+
+MESSAGE = Message(title="Lanterns: Chapter 4", body="The Fourth\nhttps://x")
+
+
+@pytest.fixture
+def channel(simulator: RunningSimulator) -> str:
+    return simulator.url.replace("http://", "json://") + "/sink/ann"
+
+
+@pytest.fixture
+def notifier() -> Notifier:
+    return Notifier(HostGuard(["127.0.0.1"]))
+
+
+async def test_c8_a_message_arrives(notifier: Notifier, channel: str, simulator: RunningSimulator) -> None:
+    assert (await notifier.send(channel, MESSAGE)).ok
+    [message] = simulator.sink.messages("ann")
+    assert (message.title, message.message) == (MESSAGE.title, MESSAGE.body)
+
+
+async def test_c8_a_refusal_is_certain_and_says_why(
+    notifier: Notifier, channel: str, simulator: RunningSimulator
+) -> None:
+    simulator.faults.add(Fault(path="/sink", status=500))
+    sent = await notifier.send(channel, MESSAGE)
+    assert (sent.ok, sent.certain) == (False, True)
+    assert sent.error
+    assert "500" in sent.error
+
+
+async def test_p3_an_answer_that_is_lost_after_sending_is_uncertain(
+    notifier: Notifier, channel: str, simulator: RunningSimulator
+) -> None:
+    simulator.faults.add(Fault(path="/sink", kind="reset", takes_effect=True))
+    sent = await notifier.send(channel, MESSAGE)
+    assert (sent.ok, sent.certain) == (False, False)
+
+
+async def test_c8_apprise_never_retries_on_its_own(
+    notifier: Notifier, channel: str, simulator: RunningSimulator
+) -> None:
+    simulator.faults.add(Fault(path="/sink", status=500))
+    await notifier.send(channel + "?retry=3&wait=0", MESSAGE)
+    assert len(simulator.requests.matching("/sink")) == 1
+
+
+async def test_x4_a_channel_on_a_private_address_is_refused(
+    channel: str, simulator: RunningSimulator
+) -> None:
+    sent = await Notifier(HostGuard()).send(channel, MESSAGE)
+    assert (sent.ok, sent.certain) == (False, True)
+    assert simulator.requests.matching("/sink") == []
+
+
+@pytest.mark.parametrize("url", ["nonsense", "http://", "unknown://x", ""])
+def test_x7_a_channel_that_apprise_does_not_know_is_refused(url: str) -> None:
+    with pytest.raises(UsageError):
+        check_channel(url)
+
+
+def test_x5_channels_are_shown_without_their_secrets() -> None:
+    shown = masked("discord://123456789/a-very-secret-token-of-the-webhook")
+    assert "secret" not in shown
+    assert shown.startswith("discord://")

@@ -1,0 +1,68 @@
+"""The schema and the database's absence."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from fascicle.domain.errors import PermanentError, RetryableError
+from fascicle.storage.database import asyncpg_url, open_engine, ping, schema_versions, transaction, upgrade
+from fascicle.storage.tables import metadata
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    opened = open_engine(database_url)
+    yield opened
+    await opened.dispose()
+
+
+async def test_the_migrations_make_the_tables_that_the_code_describes(engine: AsyncEngine) -> None:
+    def differences(connection: Connection) -> object:
+        return compare_metadata(MigrationContext.configure(connection), metadata)
+
+    async with engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+    there, wanted = await schema_versions(engine)
+    assert there == wanted
+
+
+async def test_upgrades_at_the_same_time_do_not_disturb_each_other(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        await connection.execute(text("drop schema public cascade"))
+        await connection.execute(text("create schema public"))
+    await asyncio.gather(*(upgrade(engine) for _ in range(4)))
+    there, wanted = await schema_versions(engine)
+    assert there == wanted
+
+
+async def test_x7_a_database_of_a_newer_version_is_refused_with_advice(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        await connection.execute(text("update alembic_version set version_num = '9999'"))
+    with pytest.raises(PermanentError, match="newer Fascicle"):
+        await upgrade(engine)
+
+
+async def test_c9_a_database_that_is_down_is_retryable() -> None:
+    engine = open_engine("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(RetryableError) as down:
+        await ping(engine)
+    assert down.value.code == "database_down"
+    await engine.dispose()
+
+
+async def test_c9_a_connection_cut_in_mid_query_is_retryable(engine: AsyncEngine) -> None:
+    with pytest.raises(RetryableError) as cut:
+        async with transaction(engine) as connection:
+            await connection.execute(text("select pg_terminate_backend(pg_backend_pid())"))
+    assert cut.value.code == "database_down"
+    await ping(engine)
+
+
+@pytest.mark.parametrize("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+asyncpg://u@h/d"])
+def test_the_usual_spellings_of_a_database_url_are_taken(url: str) -> None:
+    assert asyncpg_url(url) == "postgresql+asyncpg://u@h/d"

@@ -1,0 +1,66 @@
+"""The gate's rows under concurrency."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from fascicle.domain.gate import GatePolicy
+from fascicle.storage.database import open_engine
+from fascicle.storage.gate import Gates
+
+POLICY = GatePolicy(floor=0.05)
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    opened = open_engine(database_url)
+    yield opened
+    await opened.dispose()
+
+
+async def test_x4_concurrent_callers_are_spaced_by_the_floor(engine: AsyncEngine) -> None:
+    one, other = Gates(engine), Gates(engine)
+    began = time.monotonic()
+
+    async def instant(gates: Gates) -> float:
+        slot = await gates.reserve("site", POLICY, patience=60)
+        assert slot.granted
+        return time.monotonic() - began + slot.seconds
+
+    instants = sorted(await asyncio.gather(*(instant(g) for g in [one, other] * 20)))
+    gaps = [b - a for a, b in pairwise(instants)]
+    # The instants themselves are exact in the database; what is added here is the time of the answer.
+    assert instants[-1] - instants[0] >= 39 * POLICY.floor - 0.05
+    assert min(gaps) > 0
+
+
+async def test_x2_who_would_wait_too_long_is_sent_away_with_a_time_of_their_own(engine: AsyncEngine) -> None:
+    gates, slow = Gates(engine), GatePolicy(floor=10)
+    assert (await gates.reserve("site", slow, patience=1)).granted
+    waits = [await gates.reserve("site", slow, patience=1) for _ in range(3)]
+    assert not any(slot.granted for slot in waits)
+    assert [round(slot.seconds, -1) for slot in waits] == [20, 30, 40]
+
+
+async def test_x4_failures_widen_success_eases_and_retry_after_blocks(engine: AsyncEngine) -> None:
+    gates, policy = Gates(engine), GatePolicy(floor=0.1)
+    await gates.reserve("site", policy, patience=60)
+    assert await gates.failed("site", policy) == pytest.approx(0.2)
+    assert await gates.failed("site", policy) == pytest.approx(0.4)
+    assert (await gates.reserve("site", policy, patience=60)).strained
+    await gates.succeeded("site", policy)
+    await gates.failed("site", policy, not_before=30, reason="the site said 30 s")
+    slot = await gates.reserve("site", policy, patience=5)
+    assert not slot.granted
+    assert 29 < slot.seconds < 40
+    assert slot.reason == "the site said 30 s"
+
+
+async def test_gates_do_not_hold_each_other_up(engine: AsyncEngine) -> None:
+    gates = Gates(engine)
+    await gates.reserve("slow", GatePolicy(floor=100), patience=0)
+    assert (await gates.reserve("other", POLICY, patience=0)).seconds == 0
