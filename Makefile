@@ -41,7 +41,7 @@ bench: $(READY) ## measure the real stack against the raw database, one table
 	@$(BIN)/python -m bench.ingest
 
 histories: $(READY) ## record tests/histories anew (after a deliberate workflow change)
-	@$(BIN)/python -m tests.histories.record
+	@$(BIN)/python -m pytest tests/histories --record -q -k just_happened
 
 lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --generate-hashes --no-emit-index-url \

@@ -1,6 +1,7 @@
 """Real servers for the whole session; a database of its own for each test."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,14 @@ TEMPORAL_FOR_TESTS = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="write tests/histories/recorded anew")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside() -> Iterator[None]:
     """The suite must not depend on the developer's environment."""
     with pytest.MonkeyPatch.context() as patch:
-        import os
-
         for name in list(os.environ):
             if name.startswith(("FASCICLE_", "TEMPORAL_")) or name == "DATABASE_URL":
                 patch.delenv(name)
@@ -88,7 +91,7 @@ async def temporal(supervisor: Supervisor) -> EmbeddedTemporal:
 
 @pytest.fixture(scope="session")
 async def session_client(temporal: EmbeddedTemporal) -> Client:
-    return await Client.connect(temporal.address, data_converter=pydantic_data_converter)
+    return await Client.connect(temporal.address, data_converter=pydantic_data_converter, identity="tests")
 
 
 @pytest.fixture

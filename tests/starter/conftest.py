@@ -1,0 +1,124 @@
+"""One `fascicle up` for the whole session, with a simulator as its upstream and a reader who was told once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.server import RunningSimulator
+from simulator.specs import SeriesSpec, UploadSpec
+from tests.starter.commandline import Outcome, Process, clean_environment, start_up, wait_until
+from tests.starter.forked import ForkedCommands
+
+BRACKETS = "Lanterns [bold]of[/] Kyoto [/x] :fire:"
+TOKEN = "JHMHI8qBe7bk2ZwO5U711o3dV_js"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a person sits: a folder, an environment, and `fascicle` at hand."""
+
+    folder: Path
+    env: dict[str, str]
+    commands: ForkedCommands
+
+    @property
+    def data(self) -> Path:
+        return Path(self.env["FASCICLE_DATA_DIR"])
+
+    def fascicle(self, *arguments: str, **env: str) -> Outcome:
+        return Outcome(**self.commands.run(*arguments, cwd=self.folder, env=self.env | env))
+
+    def json(self, *arguments: str) -> Any:
+        return self.fascicle(*arguments, "--json").json()
+
+
+@dataclass(frozen=True)
+class Running:
+    """A stack that runs, and the person who uses it."""
+
+    desk: Desk
+    up: Process
+    simulator: RunningSimulator
+
+    @property
+    def ops_port(self) -> int:
+        return int(self.desk.json("status")["ops"].rpartition(":")[2])
+
+    def fascicle(self, *arguments: str, **env: str) -> Outcome:
+        return self.desk.fascicle(*arguments, **env)
+
+    def json(self, *arguments: str) -> Any:
+        return self.desk.json(*arguments)
+
+    def add(self, title: str, chapters: int = 3) -> dict[str, Any]:
+        """A series, followed and synced."""
+        series = self.simulator.world.add_series(SeriesSpec(title=title, chapters=chapters))
+        added: dict[str, Any] = self.json("source", "add", f"https://mangadex.org/title/{series.id}")
+        wait_until(lambda: self.source(added["id"])["first_synced_at"], what="the first sync")
+        return added
+
+    def source(self, source_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(row for row in self.json("source", "list") if row["id"] == source_id)
+        return found
+
+
+def environment_for(folder: Path, simulator: RunningSimulator | None = None, **extra: str) -> dict[str, str]:
+    """Settings of a stack with its data in `folder`, on ports that nobody else uses."""
+    ports = {f"FASCICLE_{name}_PORT": "0" for name in ("OPS", "TEMPORAL", "TEMPORAL_UI", "SIMULATOR")}
+    upstream = (
+        {
+            "FASCICLE_MANGADEX_URL": simulator.mangadex_url,
+            "FASCICLE_ALLOW_HOSTS": "127.0.0.1",
+            "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0",
+        }
+        if simulator
+        else {}
+    )
+    return clean_environment(
+        FASCICLE_DATA_DIR=str(folder / "data"),
+        FASCICLE_RETRY_BASE_SECONDS="0.2",
+        **ports,
+        **upstream,
+        **extra,
+    )
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[ForkedCommands]:
+    forked = ForkedCommands(clean_environment())
+    yield forked
+    forked.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, commands: ForkedCommands) -> Desk:
+    """Nothing runs here yet."""
+    return Desk(tmp_path, environment_for(tmp_path), commands)
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory, commands: ForkedCommands) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("starter")
+    with RunningSimulator() as simulator:
+        env = environment_for(folder, simulator)
+        with start_up(folder, env) as up:
+            stack = Running(Desk(folder, env, commands), up, simulator)
+            _let_something_happen(stack)
+            yield stack
+
+
+def _let_something_happen(stack: Running) -> None:
+    """Two series whose titles begin alike, one with brackets, and a reader who is told of a chapter."""
+    source = stack.add(BRACKETS)
+    stack.add("Twin Rivers")
+    stack.add("Twin Mountains")
+    sink = stack.simulator.url.replace("http://", "json://") + "/sink/ann"
+    stack.fascicle("user", "add", "ann", "--notify", sink)
+    stack.fascicle("user", "add", "Bob [/red]", "--notify", f"discord://4174216298/{TOKEN}")
+    stack.fascicle("follow", "ann", source["series_id"])
+    stack.simulator.world.release(source["site_key"], UploadSpec(title="[Extra] [/red] :smile:"))
+    stack.fascicle("source", "poll", source["id"])
+    wait_until(lambda: stack.simulator.sink.messages("ann"), what="the message to ann")
