@@ -18,13 +18,13 @@ from typing import Any
 
 import uvicorn
 from temporalio.client import Client
-from temporalio.runtime import Runtime
 from temporalio.worker import Worker
 
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
-from activities.interceptor import ActiveJobs, FascicleInterceptor
+from activities.interceptor import FascicleInterceptor
+from activities.metrics import Metrics
 from activities.notify import NotifyActivities
 from activities.source import PollPolicy, SourceActivities
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
@@ -46,7 +46,7 @@ PATIENCE_SECONDS = 60.0
 log = get_logger("fascicle.worker")
 
 
-def activities_by_queue(dependencies: Dependencies) -> dict[str, list[Callable[..., Any]]]:
+def activities_by_queue(dependencies: Dependencies, metrics: Metrics) -> dict[str, list[Callable[..., Any]]]:
     """Which activities each task queue serves."""
     settings, engine = dependencies.settings, dependencies.engine
     policy = PollPolicy(
@@ -55,13 +55,14 @@ def activities_by_queue(dependencies: Dependencies) -> dict[str, list[Callable[.
         complete_every=timedelta(hours=settings.complete_listing_hours),
         children_per_poll=settings.children_per_poll,
     )
-    source = SourceActivities(engine, dependencies.sites, policy)
-    backfill = BackfillActivities(engine, dependencies.sites, policy)
-    chapter = ChapterActivities(engine)
+    source = SourceActivities(engine, dependencies.sites, policy, metrics)
+    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics)
+    chapter = ChapterActivities(engine, metrics)
     dead_letter = DeadLetterActivities(engine)
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
+        metrics,
         concurrency=settings.max_concurrent_deliveries,
         retry_base_seconds=settings.retry_base_seconds,
     )
@@ -81,11 +82,11 @@ def activities_by_queue(dependencies: Dependencies) -> dict[str, list[Callable[.
 
 
 def build_workers(
-    client: Client, dependencies: Dependencies, active: ActiveJobs, queues: Sequence[str] = TASK_QUEUES
+    client: Client, dependencies: Dependencies, metrics: Metrics, queues: Sequence[str] = TASK_QUEUES
 ) -> list[Worker]:
     settings = dependencies.settings
-    served = activities_by_queue(dependencies)
-    interceptor = FascicleInterceptor(active, retry_base_seconds=settings.retry_base_seconds)
+    served = activities_by_queue(dependencies, metrics)
+    interceptor = FascicleInterceptor(metrics, retry_base_seconds=settings.retry_base_seconds)
     limits = {MAIN_QUEUE: settings.max_concurrent_activities, FETCH_QUEUE: settings.max_concurrent_fetches}
     return [
         Worker(
@@ -110,32 +111,33 @@ class WorkerProcess:
         self._queues = queues
         self._state = "starting"
         self._client: Client | None = None
-        self._active = ActiveJobs()
+        self._metrics_address = f"127.0.0.1:{_free_port()}"
+        self._runtime = metrics_runtime(self._metrics_address)
+        self._metrics = Metrics(self._runtime.metric_meter)
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
-        metrics_address = f"127.0.0.1:{_free_port()}"
-        runtime = metrics_runtime(metrics_address)
-        self._active.gauge = runtime.metric_meter.create_gauge("fascicle_active_jobs")
-        self._active.gauge.set(0)
         self._install_signal_handlers()
         async with (
             open_dependencies(self._settings) as dependencies,
-            self._ops_server(dependencies, f"http://{metrics_address}/metrics"),
+            self._ops_server(dependencies, f"http://{self._metrics_address}/metrics"),
         ):
-            await self._serve(dependencies, runtime)
+            await self._serve(dependencies)
 
-    async def _serve(self, dependencies: Dependencies, runtime: Runtime) -> None:
-        self._client = await _patiently(lambda: connect(runtime=runtime), self._stop)
+    async def _serve(self, dependencies: Dependencies) -> None:
+        self._client = await _patiently(lambda: connect(runtime=self._runtime), self._stop)
         await _patiently(lambda: _check_schema(dependencies), self._stop)
-        workers = build_workers(self._client, dependencies, self._active, self._queues)
+        self._metrics.show_zeros(dependencies.sites.names)
+        workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         running = [asyncio.create_task(worker.run()) for worker in workers]
         self._state = "running"
         log.info("worker_started", queues=list(self._queues))
         stopped = asyncio.create_task(self._stop.wait())
         await asyncio.wait([stopped, *running], return_when=asyncio.FIRST_COMPLETED)
         self._state = "draining"
-        log.info("worker_draining", active_jobs=self._active.count, seconds=self._settings.drain_seconds)
+        log.info(
+            "worker_draining", active_jobs=self._metrics.active_jobs, seconds=self._settings.drain_seconds
+        )
         await asyncio.gather(*(worker.shutdown() for worker in workers))
         stopped.cancel()
         await asyncio.gather(*running)  # a worker that broke raises its reason here
@@ -147,7 +149,7 @@ class WorkerProcess:
             temporal=self._temporal_is_up,
             database=lambda: _database_is_up(dependencies),
             worker=lambda: self._state,
-            active_jobs=lambda: self._active.count,
+            active_jobs=lambda: self._metrics.active_jobs,
             metrics_url=metrics_url,
         )
         config = uvicorn.Config(
@@ -172,7 +174,7 @@ class WorkerProcess:
 
     def _on_signal(self, number: int) -> None:
         if self._stop.is_set():
-            log.warning("worker_stopped_at_once", active_jobs=self._active.count)
+            log.warning("worker_stopped_at_once", active_jobs=self._metrics.active_jobs)
             _leave(128 + number)
         self._stop.set()
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
-from activities.metrics import count_ingested
+from activities.metrics import Metrics
 from activities.source import PollPolicy, SourceFacts, Wait, as_wait, keyed_chapters, record_success
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
@@ -87,10 +87,11 @@ class OwedPage(BaseModel):
 
 
 class BackfillActivities:
-    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy) -> None:
+    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy, metrics: Metrics) -> None:
         self._engine = engine
         self._sites = sites
         self._policy = policy
+        self._metrics = metrics
 
     @activity.defn
     async def backfill_source(self, backfill: BackfillInput) -> BackfillResult:
@@ -148,7 +149,7 @@ class BackfillActivities:
                 now=started_at,
             )
         new = sum(chapter.new_source for chapter in stored)
-        count_ingested(source.site, new)
+        self._metrics.count_ingested(source.site, new)
         return new
 
     async def _conclude(self, source: Source, progress: BackfillProgress, now: datetime) -> BackfillResult:

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
-from activities.metrics import count_ingested
+from activities.metrics import Metrics
 from fascicle.domain.chapter import ListedChapter
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.names import ingest_job_key
@@ -37,8 +37,9 @@ class StoreResult(BaseModel):
 
 
 class ChapterActivities:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, metrics: Metrics) -> None:
         self._engine = engine
+        self._metrics = metrics
 
     @activity.defn
     async def store_chapter(self, store: StoreInput) -> StoreResult:
@@ -56,6 +57,5 @@ class ChapterActivities:
             )
             job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
             await dead_letter.resolve(connection, "ingest", job_key, store.now)
-        if stored.new_source:
-            count_ingested(ingest.site, 1)
+        self._metrics.count_ingested(ingest.site, int(stored.new_source))
         return StoreResult(chapter_id=stored.chapter_id, new_chapter=stored.new_chapter, owed=stored.owed)

@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 from temporalio import activity
-from temporalio.common import MetricGauge
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
 from fascicle.runtime.logs import get_logger
@@ -18,39 +18,26 @@ from fascicle.runtime.logs import get_logger
 log = get_logger("fascicle.activity")
 
 
-class ActiveJobs:
-    """How many activities run in this process right now."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.gauge: MetricGauge | None = None
-
-    def change(self, by: int) -> None:
-        self.count += by
-        if self.gauge is not None:
-            self.gauge.set(self.count)
-
-
 class FascicleInterceptor(Interceptor):
-    def __init__(self, active: ActiveJobs, *, retry_base_seconds: float) -> None:
-        self._active = active
+    def __init__(self, metrics: Metrics, *, retry_base_seconds: float) -> None:
+        self._metrics = metrics
         self._retry_base = retry_base_seconds
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        return _Inbound(next, self._active, self._retry_base)
+        return _Inbound(next, self._metrics, self._retry_base)
 
 
 class _Inbound(ActivityInboundInterceptor):
-    def __init__(self, following: ActivityInboundInterceptor, active: ActiveJobs, retry_base: float) -> None:
+    def __init__(self, following: ActivityInboundInterceptor, metrics: Metrics, retry_base: float) -> None:
         super().__init__(following)
-        self._active = active
+        self._metrics = metrics
         self._retry_base = retry_base
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         info = activity.info()
         started = time.monotonic()
         status = "succeeded"
-        self._active.change(+1)
+        self._metrics.job_started()
         with structlog.contextvars.bound_contextvars(
             workflow_id=info.workflow_id, stage=info.activity_type, attempt=info.attempt
         ):
@@ -67,8 +54,7 @@ class _Inbound(ActivityInboundInterceptor):
                 log.exception("activity_crashed", error=str(error))
                 raise
             finally:
-                self._active.change(-1)
-                _record_job(info.activity_type, status, time.monotonic() - started)
+                self._metrics.job_ended(info.activity_type, status, time.monotonic() - started)
 
     def _translated(self, error: FascicleError) -> ApplicationError:
         attempt = activity.info().attempt
@@ -86,11 +72,3 @@ class _Inbound(ActivityInboundInterceptor):
             non_retryable=not error.retryable,
             next_retry_delay=timedelta(seconds=delay) if error.retryable else None,
         )
-
-
-def _record_job(kind: str, status: str, seconds: float) -> None:
-    meter = activity.metric_meter()
-    meter.create_counter("fascicle_jobs").add(1, {"kind": kind, "status": status})
-    meter.create_histogram_timedelta("fascicle_job_duration_seconds").record(
-        timedelta(seconds=seconds), {"kind": kind}
-    )

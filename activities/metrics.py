@@ -1,23 +1,53 @@
 """The application's metrics, on the SDK's meter, so that one endpoint shows both."""
 
-from temporalio import activity
+from collections.abc import Iterable
+from datetime import timedelta
+
+from temporalio.common import MetricMeter
+
+POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
+NOTIFICATION_OUTCOMES = ("created", "sent", "retried", "failed", "unconfirmed")
 
 
-def count_poll(site: str, outcome: str) -> None:
-    _count("fascicle_polls", 1, {"site": site, "outcome": outcome})
+class Metrics:
+    """Counters of what happened to whom. The runtime's meter, not an activity's: no labels of plumbing."""
 
+    def __init__(self, meter: MetricMeter) -> None:
+        self._polls = meter.create_counter("fascicle_polls", "Polls by site and outcome")
+        self._chapters = meter.create_counter("fascicle_chapters_ingested", "New chapters of a source stored")
+        self._notifications = meter.create_counter("fascicle_notifications", "Notifications and messages")
+        self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
+        self._duration = meter.create_histogram_timedelta(
+            "fascicle_job_duration_seconds", "How long an activity ran"
+        )
+        self._active = meter.create_gauge("fascicle_active_jobs", "Activities running in this process")
+        self.active_jobs = 0
 
-def count_ingested(site: str, chapters: int) -> None:
-    if chapters:
-        _count("fascicle_chapters_ingested", chapters, {"site": site})
+    def show_zeros(self, sites: Iterable[str]) -> None:
+        """Series that exist before anything happens: an alert on a rate needs the zero before the one."""
+        self._active.set(0)
+        for site in sites:
+            self._chapters.add(0, {"site": site})
+            for outcome in POLL_OUTCOMES:
+                self.count_poll(site, outcome, 0)
+        for outcome in NOTIFICATION_OUTCOMES:
+            self.count_notifications(outcome, 0)
 
+    def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
+        self._polls.add(count, {"site": site, "outcome": outcome})
 
-def count_notifications(outcome: str, count: int = 1) -> None:
-    if count:
-        _count("fascicle_notifications", count, {"outcome": outcome})
+    def count_ingested(self, site: str, chapters: int) -> None:
+        self._chapters.add(chapters, {"site": site})
 
+    def count_notifications(self, outcome: str, count: int = 1) -> None:
+        self._notifications.add(count, {"outcome": outcome})
 
-def _count(name: str, value: int, labels: dict[str, str]) -> None:
-    meter = activity.metric_meter()
-    # Activity metrics carry the queue and type by default; ours are about the domain, not the plumbing.
-    meter.create_counter(name).add(value, labels)
+    def job_started(self) -> None:
+        self.active_jobs += 1
+        self._active.set(self.active_jobs)
+
+    def job_ended(self, kind: str, status: str, seconds: float) -> None:
+        self.active_jobs -= 1
+        self._active.set(self.active_jobs)
+        self._jobs.add(1, {"kind": kind, "status": status})
+        self._duration.record(timedelta(seconds=seconds), {"kind": kind})

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
-from activities.metrics import count_notifications
+from activities.metrics import NOTIFICATION_OUTCOMES, Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord, PermanentError
 from fascicle.runtime.notifier import Message, Notifier, Sent
@@ -65,10 +65,17 @@ def _running_clock(start: datetime) -> Clock:
 
 class NotifyActivities:
     def __init__(
-        self, engine: AsyncEngine, notifier: Notifier, *, concurrency: int, retry_base_seconds: float
+        self,
+        engine: AsyncEngine,
+        notifier: Notifier,
+        metrics: Metrics,
+        *,
+        concurrency: int,
+        retry_base_seconds: float,
     ) -> None:
         self._engine = engine
         self._notifier = notifier
+        self._metrics = metrics
         self._retry_base = retry_base_seconds
         self._concurrency = concurrency
 
@@ -94,7 +101,7 @@ class NotifyActivities:
                 after = page.last_user
         async with transaction(self._engine) as connection:
             await notifications.mark_announced(connection, announce.chapter_id)
-        count_notifications("created", result.told)
+        self._metrics.count_notifications("created", result.told)
         return result
 
     @activity.defn
@@ -115,7 +122,8 @@ class NotifyActivities:
             outcomes = await self._send_all(deliver, due, message_for(headline), clock)
         outcomes += ["unconfirmed"] * len(doubtful)
         for outcome in outcomes:
-            count_notifications(outcome)
+            if outcome in NOTIFICATION_OUTCOMES:
+                self._metrics.count_notifications(outcome)
         return DeliverResult(
             sent=outcomes.count("sent"),
             failed=outcomes.count("failed"),

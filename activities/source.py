@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
-from activities.metrics import count_poll
+from activities.metrics import Metrics
 from fascicle.domain import breaker
 from fascicle.domain.breaker import BreakerPolicy, BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, cadence_of, poll_delay
@@ -95,10 +95,11 @@ class PollPolicy:
 
 
 class SourceActivities:
-    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy) -> None:
+    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy, metrics: Metrics) -> None:
         self._engine = engine
         self._sites = sites
         self._policy = policy
+        self._metrics = metrics
 
     @activity.defn
     async def poll_source(self, poll: PollInput) -> PollResult:
@@ -108,7 +109,7 @@ class SourceActivities:
         if source is None or source.removed_at is not None:
             return PollResult(gone=True)
         result = await self._poll(source, poll.now)
-        count_poll(source.site, _outcome(result))
+        self._metrics.count_poll(source.site, _outcome(result))
         return result
 
     async def _poll(self, source: Source, now: datetime) -> PollResult:
@@ -145,7 +146,7 @@ class SourceActivities:
             )
             if not failure.error.retryable or state.circuit is Circuit.OPEN:
                 await self._bury(connection, failure)
-        count_poll(source.site, "failed")
+        self._metrics.count_poll(source.site, "failed")
         return _facts(source, cadence, state.circuit, state.failures, next_check_at)
 
     @activity.defn

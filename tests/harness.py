@@ -10,16 +10,17 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 from sqlalchemy import text
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.common import MetricMeter
 from temporalio.worker import Worker
 
-from activities.interceptor import ActiveJobs
+from activities.metrics import Metrics
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
 from fascicle.storage.database import transaction
+from simulator.series import Series
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
-from simulator.world import Series
 from starter.onboarding import add_source
 from worker import build_workers
 
@@ -63,7 +64,7 @@ class Harness:
 
     @asynccontextmanager
     async def workers(self) -> AsyncIterator[list[Worker]]:
-        running = build_workers(self.client, self.dependencies, ActiveJobs())
+        running = build_workers(self.client, self.dependencies, Metrics(MetricMeter.noop))
         tasks = [asyncio.create_task(worker.run()) for worker in running]
         try:
             yield running

@@ -45,7 +45,7 @@ class Sites:
 
     def named(self, name: str) -> ChapterSite:
         if name not in self._sites:
-            raise UsageError("unknown_site", f"No site is called {name!r}. Known: {self._names()}.")
+            raise UsageError("unknown_site", f"No site is called {name!r}. Known: {', '.join(self.names)}.")
         return self._sites[name]
 
     def recognise(self, url: str) -> tuple[ChapterSite, str]:
@@ -59,7 +59,10 @@ class Sites:
                 raise UsageError("site_closed", fact)
         if _is_private(host):
             raise UsageError("blocked_address", f"{host} is a private address; Fascicle does not go there.")
-        raise UsageError("unknown_site", f"No known site has series at {url}. Known: {self._names()}.")
+        raise UsageError(
+            "unknown_site", f"No known site has series at {url}. Known: {', '.join(self.names)}."
+        )
 
-    def _names(self) -> str:
-        return ", ".join(sorted(self._sites))
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._sites)
