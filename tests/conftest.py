@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import asyncpg
@@ -40,10 +41,13 @@ def _no_settings_from_outside() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-async def supervisor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Supervisor]:
-    folder = tmp_path_factory.mktemp("servers") / "data"
-    with DataFolder(folder):
-        async with Supervisor(folder) as running:
+async def supervisor() -> AsyncIterator[Supervisor]:
+    # Not in pytest's own folder: as root, a second session's chmod there would lock PostgreSQL out.
+    with (
+        TemporaryDirectory(prefix="fascicle-tests-") as temporary,
+        DataFolder(Path(temporary) / "data") as folder,
+    ):
+        async with Supervisor(folder.path) as running:
             yield running
     # The SDK's threads are still winding down; leaving at once sometimes aborts the interpreter.
     await asyncio.sleep(0.5)

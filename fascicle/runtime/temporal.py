@@ -38,14 +38,10 @@ def names_a_server() -> bool:
 async def connect(*, runtime: Runtime | None = None) -> Client:
     """A client of TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TLS and profile files alike."""
     config = ClientConfig.load_client_connect_config()
-    target = config.get("target_host") or "localhost:7233"
+    config["target_host"] = target = config.get("target_host") or "localhost:7233"
     try:
         async with asyncio.timeout(10):
-            return await Client.connect(
-                **{**config, "target_host": target},
-                data_converter=pydantic_data_converter,
-                **({"runtime": runtime} if runtime else {}),
-            )
+            return await Client.connect(**config, data_converter=pydantic_data_converter, runtime=runtime)
     except (RuntimeError, TimeoutError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else "no answer"
         raise RetryableError("temporal_down", f"Temporal at {target} cannot be reached: {reason}") from error
