@@ -63,7 +63,6 @@ def activities_by_queue(dependencies: Dependencies, metrics: Metrics) -> dict[st
         engine,
         dependencies.notifier,
         metrics,
-        concurrency=settings.max_concurrent_deliveries,
         retry_base_seconds=settings.retry_base_seconds,
     )
     return {
@@ -87,7 +86,7 @@ def build_workers(
     settings = dependencies.settings
     served = activities_by_queue(dependencies, metrics)
     interceptor = FascicleInterceptor(metrics, retry_base_seconds=settings.retry_base_seconds)
-    limits = {MAIN_QUEUE: settings.max_concurrent_activities, FETCH_QUEUE: settings.max_concurrent_fetches}
+    limits = {FETCH_QUEUE: settings.max_concurrent_fetches}
     return [
         Worker(
             client,
@@ -95,7 +94,7 @@ def build_workers(
             workflows=list(WORKFLOWS) if queue == MAIN_QUEUE else [],
             activities=served[queue],
             interceptors=[interceptor],
-            max_concurrent_activities=limits.get(queue, settings.max_concurrent_deliveries),
+            max_concurrent_activities=limits.get(queue, settings.max_concurrent_activities),
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
             max_heartbeat_throttle_interval=timedelta(seconds=5),
         )
@@ -125,8 +124,11 @@ class WorkerProcess:
             await self._serve(dependencies)
 
     async def _serve(self, dependencies: Dependencies) -> None:
-        self._client = await _patiently(lambda: connect(runtime=self._runtime), self._stop)
-        await _patiently(lambda: _check_schema(dependencies), self._stop)
+        try:
+            self._client = await _patiently(lambda: connect(runtime=self._runtime), self._stop)
+            await _patiently(lambda: _check_schema(dependencies), self._stop)
+        except _StoppedWaiting:
+            return
         self._metrics.show_zeros(dependencies.sites.names)
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         running = [asyncio.create_task(worker.run()) for worker in workers]
@@ -205,6 +207,10 @@ async def _check_schema(dependencies: Dependencies) -> None:
         )
 
 
+class _StoppedWaiting(Exception):
+    """Told to stop before there was anything to drain."""
+
+
 async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
     """Try again for a minute: services of one machine start in any order."""
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
@@ -212,7 +218,9 @@ async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
         try:
             return await attempt()
         except RetryableError as error:
-            if asyncio.get_running_loop().time() > deadline or stop.is_set():
+            if stop.is_set():
+                raise _StoppedWaiting from error
+            if asyncio.get_running_loop().time() > deadline:
                 raise
             log.warning("waiting_for_service", error=error.message)
             await asyncio.sleep(1)

@@ -68,6 +68,8 @@ class BackfillResult(BaseModel):
     """The worker is shutting down: go on from `progress` elsewhere."""
     progress: BackfillProgress | None = None
     vanished: int = 0
+    owed: bool = False
+    """Something of what was stored is news: `list_owed` names it."""
     facts: SourceFacts | None = None
 
 
@@ -95,19 +97,19 @@ class BackfillActivities:
 
     @activity.defn
     async def backfill_source(self, backfill: BackfillInput) -> BackfillResult:
-        async with transaction(self._engine) as connection:
-            source = await sources.get(connection, backfill.source_id)
-        if source is None or source.removed_at is not None:
-            return BackfillResult(gone=True)
         progress = _resume(backfill)
-        try:
-            async with heartbeating(lambda: progress):
+        async with heartbeating(lambda: progress):
+            async with transaction(self._engine) as connection:
+                source = await sources.get(connection, backfill.source_id)
+            if source is None or source.removed_at is not None:
+                return BackfillResult(gone=True)
+            try:
                 finished = await self._read_and_store(source, progress)
-        except MustWait as wait:
-            return BackfillResult(wait=as_wait(wait), progress=progress)
-        if not finished:
-            return BackfillResult(unfinished=True, progress=progress)
-        return await self._conclude(source, progress, backfill.now)
+            except MustWait as wait:
+                return BackfillResult(wait=as_wait(wait), progress=progress)
+            if not finished:
+                return BackfillResult(unfinished=True, progress=progress)
+            return await self._conclude(source, progress, backfill.now)
 
     @activity.defn
     async def list_owed(self, owed: OwedInput) -> OwedPage:
@@ -161,7 +163,8 @@ class BackfillActivities:
             facts = await record_success(
                 connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
             )
-        return BackfillResult(progress=progress, vanished=vanished, facts=facts)
+            owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+        return BackfillResult(progress=progress, vanished=vanished, owed=bool(owed), facts=facts)
 
 
 def _resume(backfill: BackfillInput) -> BackfillProgress:

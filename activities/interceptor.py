@@ -1,5 +1,6 @@
 """Around every activity: our errors become Temporal's, jobs are counted and timed, logs carry their names."""
 
+import asyncio
 import random
 import time
 from datetime import timedelta
@@ -46,7 +47,7 @@ class _Inbound(ActivityInboundInterceptor):
             except FascicleError as error:
                 status = "retried" if error.retryable else "failed"
                 raise self._translated(error) from error
-            except CancelledError:
+            except (CancelledError, asyncio.CancelledError):
                 status = "cancelled"
                 raise
             except Exception as error:

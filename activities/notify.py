@@ -23,7 +23,7 @@ from fascicle.runtime.notifier import Message, Notifier, Sent
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
-from fascicle.storage.notification import Delivery
+from fascicle.storage.notification import Delivery, FanOutPage
 
 _FOLLOWERS_PER_PAGE = 1000
 _DELIVERIES_PER_ROUND = 200
@@ -39,6 +39,11 @@ class AnnounceResult(BaseModel):
     followers: int = 0
     told: int = 0
     deliveries: int = 0
+
+    def add(self, page: FanOutPage) -> None:
+        self.followers += page.followers
+        self.told += page.told
+        self.deliveries += page.queued
 
 
 class DeliverInput(BaseModel):
@@ -70,14 +75,12 @@ class NotifyActivities:
         notifier: Notifier,
         metrics: Metrics,
         *,
-        concurrency: int,
         retry_base_seconds: float,
     ) -> None:
         self._engine = engine
         self._notifier = notifier
         self._metrics = metrics
         self._retry_base = retry_base_seconds
-        self._concurrency = concurrency
 
     @activity.defn
     async def announce_chapter(self, announce: AnnounceInput) -> AnnounceResult:
@@ -93,14 +96,15 @@ class NotifyActivities:
                         limit=_FOLLOWERS_PER_PAGE,
                         now=announce.now,
                     )
-                result.followers += page.followers
-                result.told += page.told
-                result.deliveries += page.queued
+                result.add(page)
                 if page.followers < _FOLLOWERS_PER_PAGE or page.last_user is None:
                     break
                 after = page.last_user
-        async with transaction(self._engine) as connection:
-            await notifications.mark_announced(connection, announce.chapter_id)
+            async with transaction(self._engine) as connection:
+                await notifications.mark_announced(connection, announce.chapter_id)
+                series_id = await notifications.series_of(connection, announce.chapter_id)
+                job_key = f"{series_id}:{announce.chapter_id}"
+                await dead_letter.resolve(connection, "notify", job_key, announce.now)
         self._metrics.count_notifications("created", result.told)
         return result
 
@@ -108,64 +112,78 @@ class NotifyActivities:
     async def deliver_due(self, deliver: DeliverInput) -> DeliverResult:
         """One round over the deliveries of a chapter that are due."""
         clock = _running_clock(deliver.now)
-        async with transaction(self._engine) as connection:
-            doubtful = await notifications.doubt_interrupted(connection, deliver.chapter_id)
-            for delivery_id in doubtful:
-                await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
-            headline = await notifications.headline(connection, deliver.chapter_id)
-            due = await notifications.due(
-                connection, deliver.chapter_id, now=clock(), limit=_DELIVERIES_PER_ROUND
-            )
-        if headline is None:
-            raise PermanentError("chapter_gone", f"There is no chapter {deliver.chapter_id}.")
         async with heartbeating():
+            doubtful = await self._doubt_interrupted(deliver)
+            async with transaction(self._engine) as connection:
+                headline = await notifications.headline(connection, deliver.chapter_id)
+                due = await notifications.due(
+                    connection, deliver.chapter_id, now=clock(), limit=_DELIVERIES_PER_ROUND
+                )
+            if headline is None:
+                raise PermanentError("chapter_gone", f"There is no chapter {deliver.chapter_id}.")
             outcomes = await self._send_all(deliver, due, message_for(headline), clock)
-        outcomes += ["unconfirmed"] * len(doubtful)
-        for outcome in outcomes:
-            if outcome in NOTIFICATION_OUTCOMES:
-                self._metrics.count_notifications(outcome)
+            next_round = await self._next_round(deliver.chapter_id, clock)
+        outcomes += ["unconfirmed"] * doubtful
+        for outcome in set(outcomes) & set(NOTIFICATION_OUTCOMES):
+            self._metrics.count_notifications(outcome, outcomes.count(outcome))
         return DeliverResult(
             sent=outcomes.count("sent"),
             failed=outcomes.count("failed"),
             unconfirmed=outcomes.count("unconfirmed"),
-            next_attempt_seconds=await self._next_round(deliver.chapter_id, clock),
+            next_attempt_seconds=next_round,
         )
+
+    async def _doubt_interrupted(self, deliver: DeliverInput) -> int:
+        async with transaction(self._engine) as connection:
+            doubtful = await notifications.doubt_interrupted(connection, deliver.chapter_id)
+            for delivery_id in doubtful:
+                await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
+        return len(doubtful)
 
     async def _send_all(
         self, deliver: DeliverInput, due: list[Delivery], message: Message, clock: Clock
     ) -> list[str]:
-        slots = asyncio.Semaphore(self._concurrency)
-
-        async def send_one(delivery: Delivery) -> str:
-            async with slots:
-                # On shutdown nothing new leaves; what is pending stays so for the next worker.
-                if activity.is_worker_shutdown():
-                    return "pending"
-                return await self._send(deliver, delivery, message, clock)
-
-        return list(await asyncio.gather(*(send_one(delivery) for delivery in due)))
+        sending = [self._send(deliver, delivery, message, clock) for delivery in due]
+        # All are let finish: one that breaks must not leave others at work that a retry would doubt.
+        outcomes = await asyncio.gather(*sending, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return [str(outcome) for outcome in outcomes]
 
     async def _send(self, deliver: DeliverInput, delivery: Delivery, message: Message, clock: Clock) -> str:
-        async with transaction(self._engine) as connection:
-            if not await notifications.claim(connection, delivery.id, clock()):
-                return "taken"
-        sent = await self._notifier.send(delivery.channel_url, message)
+        async with self._notifier.slots:
+            # On shutdown nothing new leaves; what is pending stays so for the next worker.
+            if activity.is_worker_shutdown():
+                return "left"
+            async with transaction(self._engine) as connection:
+                if not await notifications.claim(connection, delivery.id, clock()):
+                    return "taken"
+            sent = await self._notifier.send(delivery.channel_url, message)
         attempts = delivery.attempts + 1
         state = _state_after(sent, attempts)
+        await self._settle(deliver, delivery, sent, state, clock())
+        return "retried" if state == "pending" else state
+
+    async def _settle(
+        self, deliver: DeliverInput, delivery: Delivery, sent: Sent, state: str, now: datetime
+    ) -> None:
+        attempts = delivery.attempts + 1
         wait = backoff_seconds(attempts, self._retry_base, random.uniform(-1, 1))  # noqa: S311
         async with transaction(self._engine) as connection:
             await notifications.settle(
                 connection,
                 delivery.id,
                 state,
-                now=clock(),
+                now=now,
                 error=sent.error,
-                next_attempt_at=clock() + timedelta(seconds=wait),
+                next_attempt_at=now + timedelta(seconds=wait),
             )
-            if state in ("failed", "unconfirmed"):
+            if state == "sent":
+                await dead_letter.resolve(connection, "deliver", str(delivery.id), now)
+            elif state != "pending":
                 error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
                 await _bury(connection, deliver, delivery.id, error, attempts=attempts)
-        return "retried" if state == "pending" else state
 
     async def _next_round(self, chapter_id: int, clock: Clock) -> float | None:
         async with transaction(self._engine) as connection:

@@ -64,6 +64,8 @@ class PollResult(BaseModel):
     chapters: list[ListedChapter] = []
     bulk: bool = False
     """The whole list is to be read and stored: first sync, too much news for a workflow each, or its time."""
+    owed: bool = False
+    """Chapters stored earlier are still to be told: the one who should have done it failed."""
     facts: SourceFacts | None = None
 
 
@@ -104,11 +106,12 @@ class SourceActivities:
     @activity.defn
     async def poll_source(self, poll: PollInput) -> PollResult:
         """One poll. Finding nothing costs this activity and nothing else."""
-        async with transaction(self._engine) as connection:
-            source = await sources.get(connection, poll.source_id)
-        if source is None or source.removed_at is not None:
-            return PollResult(gone=True)
-        result = await self._poll(source, poll.now)
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                source = await sources.get(connection, poll.source_id)
+            if source is None or source.removed_at is not None:
+                return PollResult(gone=True)
+            result = await self._poll(source, poll.now)
         self._metrics.count_poll(source.site, _outcome(result))
         return result
 
@@ -116,17 +119,18 @@ class SourceActivities:
         if source.first_synced_at is None:
             return PollResult(bulk=True, facts=self._facts(source, now))
         try:
-            async with heartbeating():
-                new = await self._look_for_new(source, now)
+            new = await self._look_for_new(source, now)
         except MustWait as wait:
             return PollResult(wait=as_wait(wait), facts=self._facts(source, now))
         if len(new) > self._policy.children_per_poll:
             return PollResult(bulk=True, facts=self._facts(source, now))
-        if self._complete_listing_due(source, now):
-            return PollResult(chapters=new, bulk=True, facts=self._facts(source, now))
+        # With news at hand the listing can wait: it must not store, silently, what a child is about to tell.
+        if not new and self._complete_listing_due(source, now):
+            return PollResult(bulk=True, facts=self._facts(source, now))
         async with transaction(self._engine) as connection:
             facts = await record_success(connection, source, self._policy, now, now if new else None)
-        return PollResult(chapters=new, facts=facts)
+            owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+        return PollResult(chapters=new, owed=bool(owed), facts=facts)
 
     @activity.defn
     async def record_poll_failure(self, failure: PollFailure) -> SourceFacts | None:
@@ -144,7 +148,8 @@ class SourceActivities:
                 next_check_at=next_check_at,
                 error=failure.error,
             )
-            if not failure.error.retryable or state.circuit is Circuit.OPEN:
+            is_ours = failure.error.error_code in _OUR_OWN_FAULTS
+            if not is_ours and (not failure.error.retryable or state.circuit is Circuit.OPEN):
                 await self._bury(connection, failure)
         self._metrics.count_poll(source.site, "failed")
         return _facts(source, cadence, state.circuit, state.failures, next_check_at)
@@ -156,11 +161,18 @@ class SourceActivities:
 
     @activity.defn
     async def pin_cadence(self, pin: PinInput) -> SourceFacts | None:
-        """A person's choice of cadence; None hands it back to the rule."""
+        """A person's choice of cadence; None: by the rule. It may bring the next look forward, not delay it."""
         async with transaction(self._engine) as connection:
             await sources.pin_cadence(connection, pin.source_id, pin.cadence)
             source = await sources.get(connection, pin.source_id)
-        return None if source is None else self._facts(source, pin.now)
+            if source is None:
+                return None
+            facts = self._facts(source, pin.now)
+            due = source.next_check_at or pin.now
+            is_closed = source.breaker.circuit is Circuit.CLOSED
+            facts.next_check_at = min(due, facts.next_check_at) if is_closed else due
+            await sources.set_next_check(connection, source.id, facts.next_check_at)
+        return facts
 
     async def _look_for_new(self, source: Source, now: datetime) -> list[ListedChapter]:
         """Newest first, page by page, until a page holds nothing unknown."""
@@ -169,33 +181,40 @@ class SourceActivities:
         cursor: str | None = None
         while True:
             page = await site.newest(source.site_key, source.languages, cursor)
-            news = await self._compare(source, page.uploads, now)
-            found.update((c.key, c) for c in news)
+            all_known, new = await self._compare(source, page.uploads, now)
+            found.update((c.key, c) for c in new)
             cursor = page.next_cursor
-            if not news or cursor is None or len(found) > self._policy.children_per_poll:
+            if all_known or cursor is None or len(found) > self._policy.children_per_poll:
                 return list(found.values())
 
-    async def _compare(self, source: Source, uploads: Sequence[Upload], now: datetime) -> list[ListedChapter]:
-        """The chapters of a page that are to be ingested. New uploads of known ones are stored at once."""
+    async def _compare(
+        self, source: Source, uploads: Sequence[Upload], now: datetime
+    ) -> tuple[bool, list[ListedChapter]]:
+        """Were all uploads known, and the chapters to ingest. Known chapters' new uploads are stored here."""
         async with transaction(self._engine) as connection:
             known = await chapters.known_uploads(connection, source.id, uploads)
             unknown = {u.upload_id for u in uploads if u.upload_id not in known}
             if not unknown and not any(is_renumbered(u, known) for u in uploads):
-                return []
+                return True, []
             listed = await keyed_chapters(connection, source, uploads, known)
-            fresh = [c for c in listed if any(u.upload_id in unknown for u in c.uploads)]
             stored, buried = await chapters.settled_keys(connection, source.id, [c.key for c in listed])
-            new = [c for c in fresh if c.key not in stored and c.key not in buried]
-            new_keys = {c.key for c in new} | buried
+            new = [
+                c
+                for c in listed
+                if c.key not in stored | buried
+                and not c.best.unavailable
+                and any(u.upload_id in unknown for u in c.uploads)
+            ]
+            left_out = buried | {c.key for c in new}
             await chapters.fold_in(
                 connection,
                 source_id=source.id,
                 series_id=source.series_id,
-                chapters=[c for c in listed if c.key not in new_keys],
+                chapters=[c for c in listed if c.key not in left_out],
                 news=(),
                 now=now,
             )
-        return [ListedChapter(key=c.key, uploads=c.uploads[:_UPLOADS_PER_CHILD]) for c in new]
+        return False, [ListedChapter(key=c.key, uploads=c.uploads[:_UPLOADS_PER_CHILD]) for c in new]
 
     def _after_failure(self, source: Source, failure: PollFailure) -> tuple[BreakerState, datetime, Cadence]:
         """The breaker, the time of the next look, and the cadence."""

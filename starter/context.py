@@ -47,8 +47,8 @@ def effective_settings() -> Settings:
     """Settings as the running stack has them: it publishes its environment; what is set here wins."""
     settings = load_settings()
     for name, value in (running_stack(settings.data_dir) or {}).items():
-        if name.isupper():
-            os.environ.setdefault(name, str(value))
+        if name.isupper() and not os.environ.get(name):
+            os.environ[name] = str(value)
     return load_settings()
 
 

@@ -3,12 +3,10 @@
 from typing import Annotated, Any
 
 import typer
-from temporalio.client import Client
-from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import Priority
 
 from activities.chapter import IngestInput
 from fascicle.domain.errors import UsageError
-from fascicle.domain.names import MAIN_QUEUE, notify_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
@@ -17,7 +15,7 @@ from starter.context import Reach, database_only, reach, run
 from starter.onboarding import ensure_workflow
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.source import AsJson
-from workflows.notify import NotifyInput
+from starter.starting import notify_again, start_or_join
 
 app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_is_help=True)
 
@@ -127,10 +125,16 @@ async def _replay(r: Reach, row: dict[str, Any]) -> None:
         await handle.signal("poll_now")
     elif row["kind"] == "ingest":
         ingest = IngestInput.model_validate(job)
-        await _start_again(r.client, "IngestChapterWorkflow", ingest, row["workflow_id"], ingest.series_title)
+        await start_or_join(
+            r.client,
+            "IngestChapterWorkflow",
+            ingest,
+            workflow_id=row["workflow_id"],
+            summary=f"replay: {ingest.series_title} {ingest.chapter.key}",
+            priority=Priority(priority_key=1),
+        )
     elif row["kind"] == "notify":
-        notify = NotifyInput.model_validate(job)
-        await _start_again(r.client, "NotifyWorkflow", notify, row["workflow_id"], notify.label)
+        await notify_again(r.client, job["series_id"], job["chapter_id"])
     else:
         await _redeliver(r, job)
 
@@ -141,20 +145,4 @@ async def _redeliver(r: Reach, job: dict[str, Any]) -> None:
         series_id = await notifications.series_of(connection, job["chapter_id"])
     if series_id is None:
         raise UsageError("chapter_gone", "The chapter that message was about is gone.")
-    notify = NotifyInput(series_id=series_id, chapter_id=job["chapter_id"], label="a replayed message")
-    workflow_id = notify_workflow_id(series_id, job["chapter_id"])
-    await _start_again(r.client, "NotifyWorkflow", notify, workflow_id, notify.label)
-
-
-async def _start_again(client: Client, workflow: str, job: Any, workflow_id: str, summary: str) -> None:
-    """A person asked: the id may be used again even though it is done."""
-    await client.start_workflow(
-        workflow,
-        job,
-        id=workflow_id,
-        task_queue=MAIN_QUEUE,
-        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-        static_summary=f"replay: {summary}",
-        priority=Priority(priority_key=1),
-    )
+    await notify_again(r.client, series_id, job["chapter_id"])

@@ -52,7 +52,7 @@ def main() -> None:
         code = app(standalone_mode=False) or 0
     except (typer.Abort, KeyboardInterrupt):
         code = 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # Typer turns the one into the other; whoever read is gone
         code = 0
     except Exception as error:
         code = _explain(error)

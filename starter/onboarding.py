@@ -11,20 +11,20 @@ from temporalio.common import (
     SearchAttributeKey,
     SearchAttributePair,
     TypedSearchAttributes,
-    WorkflowIDReusePolicy,
 )
-from temporalio.common import WorkflowIDConflictPolicy as _Conflict
 from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import MustWait, PermanentError, UsageError
-from fascicle.domain.names import MAIN_QUEUE, source_workflow_id
+from fascicle.domain.names import notify_workflow_id, source_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.base import ChapterSite
+from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
+from starter.starting import notify_again, start_or_join
 from workflows.source_state import SourceInput
 
 _LONGEST_WAIT = 120.0
@@ -84,14 +84,12 @@ async def ensure_workflow(
         "Circuit": row["circuit"],
     }
     try:
-        return await client.start_workflow(
+        return await start_or_join(
+            client,
             "SourceWorkflow",
             _workflow_input(row),
-            id=source_workflow_id(source_id),
-            task_queue=MAIN_QUEUE,
-            id_conflict_policy=_Conflict.TERMINATE_EXISTING if anew else _Conflict.USE_EXISTING,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            static_summary=f"{row['title']} on {row['site']}",
+            workflow_id=source_workflow_id(source_id),
+            summary=f"{row['title']} on {row['site']}",
             priority=Priority(fairness_key=row["site"]),
             search_attributes=TypedSearchAttributes(
                 [
@@ -109,7 +107,7 @@ async def ensure_workflow(
 
 
 async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> int:
-    """Start the workflow of every active source that has none: after a crash, or when Temporal forgot."""
+    """Start every workflow that should run and does not: after a crash, or when Temporal forgot."""
     async with transaction(dependencies.engine) as connection:
         wanted = await sources.active_ids(connection)
     query = "WorkflowType = 'SourceWorkflow' AND ExecutionStatus = 'Running'"
@@ -117,6 +115,18 @@ async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> in
     missing = [source_id for source_id in wanted if source_workflow_id(source_id) not in running]
     for source_id in missing:
         await ensure_workflow(dependencies, client, source_id)
+    return len(missing) + await _ensure_notifying(dependencies, client)
+
+
+async def _ensure_notifying(dependencies: Dependencies, client: Client) -> int:
+    """Start the workflow of every chapter that is owed to followers or has messages under way."""
+    async with transaction(dependencies.engine) as connection:
+        unfinished = await notifications.unfinished(connection)
+    query = "WorkflowType = 'NotifyWorkflow' AND ExecutionStatus = 'Running'"
+    running = {execution.id async for execution in client.list_workflows(query, page_size=1000)}
+    missing = [pair for pair in unfinished if notify_workflow_id(*pair) not in running]
+    for series_id, chapter_id in missing:
+        await notify_again(client, series_id, chapter_id)
     return len(missing)
 
 

@@ -17,11 +17,13 @@ from rich.table import Table
 
 # A pipe has no width: nothing is folded for it.
 _PIPE_WIDTH = 10_000
+_NARROW = 100
+_LEAST_WIDTH = 8
 
 console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 errors = Console(stderr=True, highlight=False, emoji=False)
 
-# Columns that may be folded where the terminal is narrow; the others stay in one piece.
+# Columns whose words may be cut in two where the terminal is narrow.
 _FOLDED = {"title", "detail", "channels", "series", "sources", "job_key", "blocked_reason"}
 
 _STATE_COLOURS = {
@@ -62,15 +64,34 @@ def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, em
     if not listed:
         print_line(plain(empty))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for column in columns:
-        heading = column.removesuffix("_at").replace("_", " ")
-        widest = max(len(_text(row.get(column))) for row in listed)
-        kept_whole = None if column in _FOLDED else max(widest, *map(len, heading.split()))
-        table.add_column(heading, overflow="fold", min_width=kept_whole)
+    gap = 1 if console.width < _NARROW else 2
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
+    for column, width in _widths(columns, listed, gap).items():
+        table.add_column(_heading(column), overflow="fold", width=width)
     for row in listed:
         table.add_row(*(_cell(row.get(column)) for column in columns))
     console.print(table)
+
+
+def _heading(column: str) -> str:
+    return column.removesuffix("_at").replace("_", " ")
+
+
+def _widths(columns: Sequence[str], rows: list[Mapping[str, Any]], gap: int) -> dict[str, int | None]:
+    """Where it is narrow, only the columns that may be folded give way; None leaves the choice to Rich."""
+    natural = {
+        column: max(*(len(_text(row.get(column))) for row in rows), *map(len, _heading(column).split()))
+        for column in columns
+    }
+    folded = [column for column in columns if column in _FOLDED]
+    kept = sum(natural[column] for column in columns if column not in folded)
+    room = console.width - kept - gap * (len(columns) - 1)
+    if not folded or room // len(folded) < _LEAST_WIDTH:
+        return dict.fromkeys(columns)
+    share = room // len(folded)
+    return {
+        column: min(natural[column], share) if column in folded else natural[column] for column in columns
+    }
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -80,7 +101,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def print_pairs(pairs: Mapping[str, Any]) -> None:
     """Like `print_facts`, with the names as they are."""
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in pairs.items():

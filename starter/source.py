@@ -24,7 +24,7 @@ SourceRef = Annotated[str, typer.Argument(help="A source's id, URL or title.")]
 
 _COLUMNS = ("id", "title", "site", "cadence", "circuit", "chapters", "last_checked_at", "next_check_at")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{2,4})?")
-_QUERY_PATIENCE = timedelta(seconds=5)
+_QUERY_PATIENCE = timedelta(seconds=3)
 
 
 @app.command("add")

@@ -35,7 +35,7 @@ _RETENTION_DAYS = 3
 # A worker waits a minute for its servers before it gives up and says why.
 _WORKER_READY_SECONDS = 75.0
 # Without the folder a person stands in: a worker.py of theirs must not be taken for ours.
-_PYTHON = [sys.executable, "-P", "-m"]
+PYTHON = [sys.executable, "-P", "-m"]
 
 _REMEDIES = {
     "PostgreSQL": "If its files are damaged: restore {0} from a backup, or move it away to start empty.",
@@ -71,6 +71,7 @@ class Stack:
     def __init__(self, settings: Settings, *, demo: bool) -> None:
         self._settings = settings
         self._demo = demo
+        self._uses_named_temporal = temporal_is_named() and not demo
         path = demo_folder(settings.data_dir) if demo else settings.data_dir
         self._folder = DataFolder(path)
         self._supervisor = Supervisor(self._folder.path, self._on_event)
@@ -128,7 +129,7 @@ class Stack:
             await self._start_postgres()
         else:
             self._announce("DATABASE_URL", self._settings.database_url.get_secret_value())
-        if self._demo or not temporal_is_named():
+        if not self._uses_named_temporal:
             await self._start_temporal()
         if self._demo:
             await self._start_simulator()
@@ -157,7 +158,7 @@ class Stack:
         self._say_starting("the demo's upstreams")
         folder = self._folder.path
         port = await asyncio.to_thread(PortBook(folder).choose, "simulator", self._settings.simulator_port)
-        argv = [*_PYTHON, "simulator", "--port", str(port), "--world", "demo"]
+        argv = [*PYTHON, "simulator", "--port", str(port), "--world", "demo"]
         argv += ["--state", str(folder / "simulator.json")]
         argv += ["--release-every", str(self._settings.demo_release_seconds)]
 
@@ -191,7 +192,7 @@ class Stack:
         async def ready() -> bool:
             return await http_status(port, "/ready") == 200
 
-        argv = [*_PYTHON, "worker"]
+        argv = [*PYTHON, "worker"]
         command = Command(name="worker", argv=argv, ready=ready, ready_within=_WORKER_READY_SECONDS)
         await self._supervisor.start(command)
 

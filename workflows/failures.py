@@ -11,7 +11,8 @@ def error_record(error: ActivityError) -> ErrorRecord:
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.details:
         return ErrorRecord.model_validate(cause.details[0])
-    if isinstance(cause, exceptions.TimeoutError):
+    is_shutdown = isinstance(cause, ApplicationError) and cause.type == "WorkerShutdown"
+    if is_shutdown or isinstance(cause, exceptions.TimeoutError):
         return ErrorRecord(
             error_type="TimeoutError",
             error_code="worker_lost",

@@ -42,6 +42,7 @@ class NotifyResult(BaseModel):
 class NotifyWorkflow:
     def __init__(self) -> None:
         self._result = NotifyResult()
+        self._again = False
 
     @workflow.run
     async def run(self, notify: NotifyInput) -> NotifyResult:
@@ -54,6 +55,11 @@ class NotifyWorkflow:
                 f"Followers of {notify.label} could not be told", non_retryable=True
             ) from error
         return self._result
+
+    @workflow.signal
+    def deliver_again(self) -> None:
+        """A delivery was put back: have another look before ending."""
+        self._again = True
 
     @workflow.query
     def progress(self) -> NotifyResult:
@@ -73,10 +79,13 @@ class NotifyWorkflow:
 
     async def _deliver_until_settled(self, notify: NotifyInput) -> None:
         while True:
+            self._again = False
             done = await self._deliver_round(notify)
             self._result.sent += done.sent
             self._result.failed += done.failed
             self._result.unconfirmed += done.unconfirmed
+            if self._again:
+                continue
             if done.next_attempt_seconds is None:
                 return
             if workflow.info().is_continue_as_new_suggested():

@@ -131,8 +131,10 @@ class SourceWorkflow:
             started = await self._start_ingesting(result.chapters)
             if result.bulk or self._state.refused_starts >= REFUSED_STARTS_BEFORE_BATCH:
                 await self._read_everything()
-            else:
-                self._settle(result.facts, f"{started} new" if started else "nothing new")
+                return
+            if result.owed:
+                await self._announce_owed()
+            self._settle(result.facts, f"{started} new" if started else "nothing new")
         except GaveUp as failure:
             await self._record_failure(failure)
 
@@ -167,7 +169,8 @@ class SourceWorkflow:
         if result.gone:
             self._stopped = True
             return
-        await self._announce_owed()
+        if result.owed:
+            await self._announce_owed()
         self._state.refused_starts = 0
         new = result.progress.new if result.progress else 0
         self._settle(result.facts, f"read the whole list, {new} new")
@@ -176,7 +179,7 @@ class SourceWorkflow:
         progress: BackfillProgress | None = None
         refusals = 0
         while True:
-            result = await self._calls.backfill(self._priority(), progress)
+            result = await self._calls.backfill(self._priority(), progress, probing=self._is_probing())
             progress = result.progress
             if result.unfinished:
                 continue

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import Priority
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows import policies
 from workflows.failures import error_record
@@ -62,9 +62,14 @@ class SourceCalls:
                 summary="probe" if probing else "look for new chapters",
             )
         except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
             raise _gave_up(error, policy.maximum_attempts) from error
 
-    async def backfill(self, priority: Priority, progress: BackfillProgress | None) -> BackfillResult:
+    async def backfill(
+        self, priority: Priority, progress: BackfillProgress | None, *, probing: bool
+    ) -> BackfillResult:
+        policy = policies.PROBE if probing else policies.POLL
         try:
             return await workflow.execute_activity_method(
                 BackfillActivities.backfill_source,
@@ -72,12 +77,14 @@ class SourceCalls:
                 task_queue=FETCH_QUEUE,
                 start_to_close_timeout=timedelta(hours=1),
                 heartbeat_timeout=_HEARTBEAT,
-                retry_policy=policies.POLL,
+                retry_policy=policy,
                 priority=priority,
                 summary="read the whole list",
             )
         except ActivityError as error:
-            raise _gave_up(error, policies.POLL.maximum_attempts) from error
+            if is_cancelled_exception(error):
+                raise
+            raise _gave_up(error, policy.maximum_attempts) from error
 
     async def list_owed(self, after: int) -> OwedPage:
         return await workflow.execute_activity_method(

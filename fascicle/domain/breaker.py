@@ -32,10 +32,6 @@ def after_failure(state: BreakerState, policy: BreakerPolicy, now: datetime) -> 
     return BreakerState(Circuit.CLOSED, failures)
 
 
-def after_success(state: BreakerState) -> BreakerState:
-    return BreakerState()
-
-
 def at_poll(state: BreakerState, now: datetime) -> BreakerState:
     """The state a poll starts in: an open circuit whose time has come lets one probe through."""
     if state.circuit is Circuit.OPEN and (state.probe_at is None or now >= state.probe_at):

@@ -23,7 +23,9 @@ def cadence_of(*, last_new_at: datetime | None, now: datetime, pinned: Cadence |
     """A new chapter makes a source HOT, seven quiet days WARM, thirty COLD; a pin overrides."""
     if pinned is not None:
         return pinned
-    if last_new_at is None or now - last_new_at >= COLD_AFTER:
+    if last_new_at is None:
+        return Cadence.HOT  # not synced yet: a first sync that failed must not wait for a day
+    if now - last_new_at >= COLD_AFTER:
         return Cadence.COLD
     return Cadence.WARM if now - last_new_at >= WARM_AFTER else Cadence.HOT
 

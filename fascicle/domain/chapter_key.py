@@ -55,7 +55,8 @@ def assign_keys(
         if exact is None:
             keys[upload.upload_id] = f"x:{upload.upload_id}"
             continue
-        prefix = f"v{upload.volume.strip()}:" if per_volume and upload.volume else ""
+        volume = (upload.volume or "").strip() if per_volume else ""
+        prefix = f"v{exact_form(volume) or volume}:" if volume else ""
         key = _free_key(prefix, exact, taken)
         keys[upload.upload_id] = key
         taken[key] = exact

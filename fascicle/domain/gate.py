@@ -14,9 +14,5 @@ class GatePolicy:
     ceiling: float = 300.0
 
 
-def after_success(delay: float, policy: GatePolicy) -> float:
-    return max(policy.floor, delay * EASE)
-
-
 def after_failure(delay: float, policy: GatePolicy) -> float:
     return max(policy.floor, min(policy.ceiling, delay * BACK_OFF))

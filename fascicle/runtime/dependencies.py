@@ -47,9 +47,11 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     http = HttpClient(
         gates=Gates(engine), guard=guard, user_agent=settings.user_agent, limits=_limits(settings)
     )
+    notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     try:
-        yield Dependencies(settings, engine, http, _sites(settings, http), Notifier(guard), clock)
+        yield Dependencies(settings, engine, http, _sites(settings, http), notifier, clock)
     finally:
+        notifier.close()
         await http.aclose()
         await engine.dispose()
 

@@ -1,6 +1,7 @@
 """The one HTTP client (X4): gate, SSRF guard, caps, honest User-Agent; failures come out as our errors."""
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -103,17 +104,23 @@ class HttpClient:
             answer = await self._send_through_gate(request, gate)
             if answer.status not in _REDIRECTS:
                 return answer
-            request = self._client.build_request("GET", _redirect_target(answer), headers=headers)
+            request = self._redirected(answer, headers)
         raise PermanentError(
             "too_many_redirects", f"{url} redirects more than {self._limits.max_redirects} times."
         )
+
+    def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
+        try:
+            return self._client.build_request("GET", _redirect_target(answer), headers=headers)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise PermanentError("bad_answer", f"{answer.place} redirects to no address: {error}") from error
 
     async def _send_through_gate(self, request: httpx.Request, gate: Gated) -> Answer:
         slot = await self._gates.reserve(gate.name, gate.policy, patience=self._limits.gate_patience_seconds)
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
             raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)
-        await asyncio.sleep(slot.seconds)
+        await self._wait_for(slot, gate)
         try:
             answer = await self._send(request)
             _raise_for_status(answer)
@@ -122,6 +129,16 @@ class HttpClient:
             raise
         await self._report_success(gate, slot)
         return answer
+
+    async def _wait_for(self, slot: Slot, gate: Gated) -> None:
+        """Sleep until the slot's instant; meanwhile the site may have told somebody else to stay away."""
+        if slot.seconds <= 0:
+            return
+        await asyncio.sleep(slot.seconds)
+        blocked = await self._gates.blocked(gate.name)
+        if blocked is not None:
+            reason = blocked.reason or f"{gate.name} asked us to wait"
+            raise MustWait("gate_wait", reason, seconds=blocked.seconds, refused=False)
 
     async def _send(self, request: httpx.Request) -> Answer:
         place = str(request.url).partition("?")[0]
@@ -142,8 +159,8 @@ class HttpClient:
             ) from error
         except httpx.TransportError as error:
             raise RetryableError("connection_lost", f"{place} broke off: {error!r}") from error
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError) as error:
-            raise PermanentError("bad_answer", f"{place}: {error}") from error
+        except httpx.DecodingError as error:
+            raise RetryableError("bad_answer", f"{place} answered what cannot be decoded: {error}") from error
         return Answer(response.status_code, str(request.url), response.headers, body)
 
     async def _read_capped(self, response: httpx.Response) -> bytes:
@@ -204,7 +221,7 @@ def _raise_for_status(answer: Answer) -> None:
     wait = retry_after(answer.headers)
     if status == 429:
         raise MustWait("rate_limited", said, seconds=wait or 30.0, refused=True, http_status=status)
-    if status == 503 and wait is not None:
+    if status >= 500 and wait is not None:
         raise MustWait("unavailable", said, seconds=wait, refused=True, http_status=status)
     if status == 403:
         raise MustWait("blocked", said, seconds=wait or _BAN_SECONDS, refused=True, http_status=status)
@@ -231,7 +248,7 @@ def _detail(answer: Answer) -> str | None:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait: `Retry-After` as seconds or HTTP date, or MangaDex's UNIX timestamp."""
     wait = _seconds_or_date(headers.get("retry-after"))
-    if wait is None and (stamp := headers.get("x-ratelimit-retry-after", "")).isdigit():
+    if wait is None and re.fullmatch("[0-9]{1,12}", stamp := headers.get("x-ratelimit-retry-after", "")):
         wait = int(stamp) - time.time()
     return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
 
@@ -239,7 +256,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _seconds_or_date(value: str | None) -> float | None:
     if value is None:
         return None
-    if value.strip().isdigit():
+    if value.isascii() and value.strip().isdigit():
         return float(value)
     try:
         when = parsedate_to_datetime(value)

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import re
 import socket
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,22 +31,32 @@ class Sent:
     error: str | None = None
 
 
-# What requests and smtplib say when the connection ended after the message had left.
-_AMBIGUOUS = (
-    "Read timed out",
-    "RemoteDisconnected",
-    "Connection aborted",
-    "Connection reset",
-    "IncompleteRead",
+# The service answered no, or was never reached. 502 and 504 are a proxy's word for "I do not know".
+_REFUSED = re.compile(r"error=(?:4\d\d|500|501|503|505)\b")
+_UNREACHED = (
+    "Failed to establish a new connection",
+    "Connection refused",
+    "ConnectTimeout",
+    "NameResolutionError",
+    "Name or service not known",
+    "is a private address",
 )
 
 
 class Notifier:
-    def __init__(self, guard: HostGuard) -> None:
+    """Sends at most `concurrency` messages at a time, in threads of its own."""
+
+    def __init__(self, guard: HostGuard, *, concurrency: int = 8) -> None:
         self._guard = guard
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="notifier")
+        self.slots = asyncio.Semaphore(concurrency)
+        """Taken by the sender before it commits to sending: nothing is promised that waits in a queue."""
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, url: str, message: Message) -> Sent:
-        return await asyncio.to_thread(self._send, url, message)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._send, url, message)
 
     def _send(self, url: str, message: Message) -> Sent:
         channel = _channel(url)
@@ -52,27 +64,39 @@ class Notifier:
             return Sent(False, error="Apprise does not know this kind of address")
         trusted = self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
         with _SocketGuard(enabled=not trusted), _CapturedLog() as log:
-            ok = bool(channel.notify(title=message.title, body=message.body))
+            try:
+                ok = bool(channel.notify(title=message.title, body=message.body))
+            except Exception as error:
+                return Sent(False, certain=False, error=f"Apprise broke: {type(error).__name__}")
         if ok:
             return Sent(True)
-        said = log.text()
-        return Sent(False, certain=not any(hint in said for hint in _AMBIGUOUS), error=log.summary())
+        return Sent(False, certain=_never_arrived(log.text()), error=log.summary())
+
+
+def _never_arrived(said: str) -> bool:
+    """Only a known refusal is certain. Anything else may have arrived, and nobody wants it twice."""
+    return bool(_REFUSED.search(said)) or any(hint in said for hint in _UNREACHED)
 
 
 def check_channel(url: str) -> str:
     """The URL itself when Apprise can use it, else a UsageError, which never repeats it: it is a secret."""
-    if _channel(url) is None:
+    channel = _channel(url)
+    if channel is None:
         raise UsageError(
             "invalid_channel",
             "That is not an Apprise URL. Examples: ntfy://TOPIC, discord://ID/TOKEN, mailto://…, json://HOST/PATH.",
+        )
+    if len(channel) > 1:
+        raise UsageError(
+            "several_targets",
+            "That URL has several targets. Add one channel for each, so that a retry reaches nobody twice.",
         )
     return url
 
 
 def masked(url: str) -> str:
-    """A channel's URL without its secrets, for people's eyes."""
-    channel = _channel(url)
-    return "unusable address" if channel is None else str(channel.url(privacy=True)).split("?")[0]
+    """A channel's URL for people's eyes: only its kind, for every other part of it may be a secret."""
+    return "unusable address" if _channel(url) is None else f"{url.partition('://')[0]}://…"
 
 
 def _channel(url: str) -> Any | None:

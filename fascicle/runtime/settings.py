@@ -34,7 +34,7 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
-        env_prefix="FASCICLE_", extra="ignore", populate_by_name=True, frozen=True
+        env_prefix="FASCICLE_", extra="ignore", populate_by_name=True, frozen=True, env_ignore_empty=True
     )
 
     data_dir: Path = Path(".fascicle")
@@ -42,7 +42,7 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("DATABASE_URL", "FASCICLE_DATABASE_URL")
     )
     """Set: this PostgreSQL is used. Unset: the embedded one. Temporal likewise: TEMPORAL_ADDRESS."""
-    database_pool: int = Field(10, ge=1, le=200)
+    database_pool: int = Field(20, ge=1, le=200)
 
     temporal_port: Port = 7233
     temporal_ui_port: Port = 8233
@@ -72,7 +72,8 @@ class Settings(BaseSettings):
     cadence_hot_seconds: Seconds = 15 * 60
     cadence_warm_seconds: Seconds = 4 * 3600
     cadence_cold_seconds: Seconds = 24 * 3600
-    complete_listing_hours: Seconds = 24
+    complete_listing_hours: Seconds = 72
+    """How often a source's whole list is read, to see what vanished and what was added among the old."""
     breaker_threshold: int = Field(5, ge=1)
     breaker_probe_hours: Seconds = 24
     children_per_poll: int = Field(10, ge=0)

@@ -1,6 +1,7 @@
 """The SSRF guard (X4): it stands where connections are made, so no redirect or DNS trick gets past it."""
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -9,10 +10,19 @@ import httpcore
 
 from fascicle.domain.errors import PermanentError, RetryableError
 
-# Python 3.11 calls these global although they lead elsewhere: NAT64, 6to4, site-local, multicast.
+# Python 3.11 calls these global, but they lead elsewhere: IPv4 in IPv6, NAT64, 6to4, site-local, multicast.
 _NOT_GLOBAL = [
     ipaddress.ip_network(network)
-    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10", "ff00::/8", "224.0.0.0/4")
+    for network in (
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "fec0::/10",
+        "ff00::/8",
+        "224.0.0.0/4",
+    )
 ]
 _WEB_PORTS = (80, 443)
 
@@ -27,10 +37,10 @@ class HostGuard:
         name = host.lower().strip("[]")
         return bool({name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"} & self._allowed)
 
-    async def resolve(self, host: str, port: int) -> str:
-        """The one address to connect to. Every address of the name must be public, or none is used."""
+    async def resolve(self, host: str, port: int) -> list[str]:
+        """The addresses to connect to. Every one of the name must be public, or none is used."""
         if self.is_allowed_by_name(host, port):
-            return host
+            return [host]
         if port not in _WEB_PORTS:
             raise PermanentError(
                 "blocked_address",
@@ -43,7 +53,7 @@ class HostGuard:
                 f"{host} leads to the private address {private[0]}. "
                 "If you trust it, add it to FASCICLE_ALLOW_HOSTS.",
             )
-        return addresses[0]
+        return addresses
 
 
 async def _lookup(host: str, port: int) -> list[str]:
@@ -51,7 +61,7 @@ async def _lookup(host: str, port: int) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
         raise RetryableError("dns_failed", f"The name {host} cannot be resolved: {error}.") from error
-    return [str(entry[4][0]) for entry in found]
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def is_public(address: str) -> bool:
@@ -79,8 +89,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        address = await self._guard.resolve(host, port)
-        return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+        addresses = await self._guard.resolve(host, port)
+        for address in addresses[:-1]:
+            with contextlib.suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+        return await self._backend.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(
         self,

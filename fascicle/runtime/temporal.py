@@ -1,7 +1,6 @@
 """The Temporal client: connected by the SDK's own environment configuration, speaking pydantic."""
 
 import asyncio
-import contextlib
 from datetime import timedelta
 
 from google.protobuf.duration_pb2 import Duration
@@ -72,13 +71,8 @@ async def register_search_attributes(client: Client) -> list[str]:
     )
     missing = [name for name in SEARCH_ATTRIBUTES if name not in existing.custom_attributes]
     for name in missing:
-        with contextlib.suppress(_AlreadyThere):
-            await _add_attribute(client, name)
+        await _add_attribute(client, name)
     return missing
-
-
-class _AlreadyThere(Exception):
-    pass
 
 
 async def _add_attribute(client: Client, name: str) -> None:
@@ -90,6 +84,5 @@ async def _add_attribute(client: Client, name: str) -> None:
             )
         )
     except RPCError as error:
-        if error.status == RPCStatusCode.ALREADY_EXISTS:
-            raise _AlreadyThere from error
-        raise
+        if error.status != RPCStatusCode.ALREADY_EXISTS:  # somebody else was faster
+            raise

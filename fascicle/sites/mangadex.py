@@ -122,14 +122,16 @@ def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], in
 
 def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
     """One upload; None for rows that are no chapter or in a language nobody asked for."""
-    if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict) or not row.get("id"):
+    if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict):
+        return None
+    upload_id = _text(row.get("id"))
+    if upload_id is None:
         return None
     attributes = row["attributes"]
     language = _text(attributes.get("translatedLanguage"))
     if languages and language and language not in languages:
         return None
     external = _text(attributes.get("externalUrl"))
-    upload_id = str(row["id"])
     # model_construct: this runs for every chapter of every listing, and the types are settled right here.
     return Upload.model_construct(
         upload_id=upload_id,
@@ -140,7 +142,7 @@ def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
         group=_group(row.get("relationships")),
         url=external or f"{PUBLIC_URL}/chapter/{upload_id}",
         external=external is not None,
-        pages=pages if isinstance(pages := attributes.get("pages"), int) else None,
+        pages=_count(attributes.get("pages")),
         published_at=_time(attributes.get("readableAt") or attributes.get("publishAt")),
         unavailable=attributes.get("isUnavailable") is True,
     )
@@ -152,6 +154,10 @@ def _text(value: Any) -> str | None:
         return None
     cleaned = value if value.isprintable() else "".join(c if c.isprintable() else " " for c in value)
     return cleaned.strip()[:500] or None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and 0 <= value < 1_000_000 else None
 
 
 def _group(relationships: Any) -> str | None:

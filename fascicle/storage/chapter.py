@@ -18,8 +18,8 @@ with listed as (
   select * from unnest(
     cast(:keys as text[]), cast(:numbers as numeric[]), cast(:raws as text[]), cast(:volumes as text[]),
     cast(:titles as text[]), cast(:published as timestamptz[]), cast(:urls as text[]),
-    cast(:news as boolean[]), cast(:unavailable as boolean[])
-  ) as t (chapter_key, number, raw_number, volume, title, published_at, url, news, unavailable)
+    cast(:external as boolean[]), cast(:news as boolean[]), cast(:unavailable as boolean[])
+  ) as t (chapter_key, number, raw_number, volume, title, published_at, url, external, news, unavailable)
 ), chapters as (
   insert into logical_chapter as c (series_id, chapter_key, number, raw_number, volume, title, published_at,
     first_detected_at, updated_at, announce)
@@ -30,17 +30,20 @@ with listed as (
     volume = coalesce(c.volume, excluded.volume),
     title = coalesce(c.title, excluded.title),
     published_at = coalesce(c.published_at, excluded.published_at),
-    updated_at = excluded.updated_at
+    updated_at = greatest(c.updated_at, excluded.updated_at)
   returning c.id, c.chapter_key, c.number, c.announce, (c.xmax = 0) as inserted
 ), sources as (
   insert into chapter_source as s (source_id, chapter_id, chapter_key, number, raw_number, url,
-    first_detected_at, last_seen_at, unavailable_at)
-  select :source_id, chapters.id, chapter_key, listed.number, raw_number, url, :now, :now,
+    external, first_detected_at, last_seen_at, unavailable_at)
+  select :source_id, chapters.id, chapter_key, listed.number, raw_number, url, external, :now, :now,
     case when unavailable then cast(:now as timestamptz) end
   from listed join chapters using (chapter_key) order by chapter_key
   on conflict (source_id, chapter_key) do update set
-    url = excluded.url,
-    last_seen_at = excluded.last_seen_at,
+    -- A page shows only some uploads of a chapter: a good link is not replaced by a worse one.
+    url = case when s.unavailable_at is not null or s.external and not excluded.external
+               then excluded.url else s.url end,
+    external = s.external and excluded.external,
+    last_seen_at = greatest(s.last_seen_at, excluded.last_seen_at),
     unavailable_at = case when excluded.unavailable_at is null then null else s.unavailable_at end
   returning s.chapter_key, (s.xmax = 0) as inserted
 ), uploads as (
@@ -64,7 +67,7 @@ with listed as (
     url = excluded.url,
     pages = coalesce(excluded.pages, u.pages),
     unavailable = excluded.unavailable,
-    last_seen_at = excluded.last_seen_at
+    last_seen_at = greatest(u.last_seen_at, excluded.last_seen_at)
 ), raised as (
   update series set latest_chapter = fresh.number, last_chapter_at = :now
   from (select max(number) as number from chapters where inserted) as fresh
@@ -127,6 +130,7 @@ def _chapter_columns(chapters: Sequence[ListedChapter], news: Collection[str]) -
         "titles": [c.title for c in chapters],
         "published": [c.published_at for c in chapters],
         "urls": [c.best.url for c in chapters],
+        "external": [c.best.external for c in chapters],
         "news": [c.key in news for c in chapters],
         "unavailable": [c.best.unavailable for c in chapters],
     }
@@ -204,14 +208,6 @@ async def owed_chapters(
         {"source_id": source_id, "after": after, "limit": limit},
     )
     return [(chapter_id, key) for chapter_id, key in rows]
-
-
-async def count_seen_since(connection: AsyncConnection, source_id: str, since: datetime) -> int:
-    count = await connection.scalar(
-        text("select count(*) from chapter_upload where source_id = :id and last_seen_at >= :since"),
-        {"id": source_id, "since": since},
-    )
-    return int(count or 0)
 
 
 async def flag_vanished(connection: AsyncConnection, source_id: str, since: datetime, now: datetime) -> int:

@@ -12,6 +12,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from fascicle.domain.errors import PermanentError, RetryableError
@@ -27,7 +28,11 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
-        connect_args={"timeout": 10, "server_settings": {"application_name": "fascicle", "timezone": "UTC"}},
+        connect_args={
+            "timeout": 10,
+            "command_timeout": 60,
+            "server_settings": {"application_name": "fascicle", "timezone": "UTC"},
+        },
     )
 
 
@@ -44,13 +49,16 @@ async def database_errors() -> AsyncIterator[None]:
     """A lost database is retryable, data that it refuses is not; anything else is a fault of ours."""
     try:
         yield
-    except (OSError, TimeoutError, InterfaceError, OperationalError) as error:
+    except (OSError, TimeoutError, PoolTimeoutError, InterfaceError, OperationalError) as error:
         raise RetryableError("database_down", f"The database did not answer: {_short(error)}") from error
     except DBAPIError as error:
         sqlstate = str(getattr(error.orig, "sqlstate", "") or "")
         # 08 connection, 53 resources, 57 operator intervention, 40 serialisation and deadlock.
         if error.connection_invalidated or sqlstate[:2] in ("08", "53", "57", "40"):
             raise RetryableError("database_down", f"The database broke off: {_short(error)}") from error
+        # 28 wrong credentials, 3D no such database.
+        if sqlstate[:2] in ("28", "3D"):
+            raise PermanentError("database_refused", f"The database refused us: {_short(error)}") from error
         # 22 impossible data, 23 a broken constraint: the same row will be refused again.
         if sqlstate[:2] in ("22", "23"):
             raise PermanentError("invalid_data", f"The database refused it: {_short(error)}") from error

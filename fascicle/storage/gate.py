@@ -77,6 +77,17 @@ class Gates:
             wait, reason = (await connection.execute(_QUEUE, values)).one()
             return Slot(False, max(0.0, wait), reason)
 
+    async def blocked(self, name: str) -> Slot | None:
+        """For how long the site itself told us to stay away, if it does."""
+        async with transaction(self._engine) as connection:
+            rows = await connection.execute(
+                text("""select extract(epoch from blocked_until - clock_timestamp())::float8, blocked_reason
+                        from gate where name = :name and blocked_until > clock_timestamp()"""),
+                {"name": name},
+            )
+            row = rows.first()
+        return None if row is None else Slot(False, row[0], row[1])
+
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
         async with transaction(self._engine) as connection:
             await connection.execute(

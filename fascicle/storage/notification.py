@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 _FAN_OUT = text("""
 with page as (
   select e.user_id from library_entry e join logical_chapter c on c.series_id = e.series_id
-  where c.id = :chapter_id and e.notify and e.user_id > :after order by e.user_id limit :limit
+  where c.id = :chapter_id and c.announce = 'owed' and e.notify and e.user_id > :after
+  order by e.user_id limit :limit
 ), told as (
   insert into notification (user_id, chapter_id, created_at)
   select user_id, :chapter_id, :now from page
@@ -51,10 +52,23 @@ async def fan_out(
 
 
 async def mark_announced(connection: AsyncConnection, chapter_id: int) -> None:
+    """Everyone who followed when it came has their row; who follows later is not told of the past."""
     await connection.execute(
         text("update logical_chapter set announce = 'done' where id = :id and announce = 'owed'"),
         {"id": chapter_id},
     )
+
+
+async def unfinished(connection: AsyncConnection) -> list[tuple[str, int]]:
+    """Chapters that are owed to followers, or have messages under way: (series id, chapter id)."""
+    rows = await connection.execute(
+        text("""select series_id, id from logical_chapter where announce = 'owed'
+                union
+                select c.series_id, c.id from delivery d join logical_chapter c on c.id = d.chapter_id
+                where d.state in ('pending', 'sending')
+                order by 2""")
+    )
+    return [(series_id, chapter_id) for series_id, chapter_id in rows]
 
 
 async def headline(connection: AsyncConnection, chapter_id: int) -> dict[str, Any] | None:
@@ -121,7 +135,7 @@ async def settle(
         text("""update delivery set state = :state, last_error = :error,
                   next_attempt_at = coalesce(cast(:next as timestamptz), next_attempt_at),
                   sent_at = case when :state = 'sent' then cast(:now as timestamptz) end
-                where id = :id"""),
+                where id = :id and state in ('sending', 'unconfirmed')"""),
         {"id": delivery_id, "state": state, "error": error, "next": next_attempt_at, "now": now},
     )
 

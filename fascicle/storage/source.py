@@ -30,7 +30,7 @@ class Source:
     complete_listing_at: datetime | None
     last_success_at: datetime | None
     last_new_at: datetime | None
-    paused_at: datetime | None
+    next_check_at: datetime | None
     removed_at: datetime | None
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
@@ -39,7 +39,8 @@ class Source:
 _SELECT = """
 select source.*, series.numbering_restarts,
   (select max(other.last_success_at) from source other
-   where other.series_id = source.series_id and other.id <> source.id and other.first_synced_at is not null)
+   where other.series_id = source.series_id and other.id <> source.id
+     and other.first_synced_at is not null and other.removed_at is null)
   as sibling_success_at
 from source join series on series.id = source.series_id
 """
@@ -62,7 +63,7 @@ def _source(row: RowMapping) -> Source:
         complete_listing_at=row["complete_listing_at"],
         last_success_at=row["last_success_at"],
         last_new_at=row["last_new_at"],
-        paused_at=row["paused_at"],
+        next_check_at=row["next_check_at"],
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
     )
@@ -83,6 +84,20 @@ async def find(connection: AsyncConnection, site: str, site_key: str) -> Source 
     return _source(row) if row else None
 
 
+_INSERT = text("""
+insert into source (id, series_id, site, site_key, url, title, languages, pinned_cadence, cadence,
+  announce_history)
+values (:id, :series_id, :site, :site_key, :url, :title, :languages, :pinned, coalesce(:pinned, 'HOT'),
+  :announce_history)
+""")
+
+_REVIVE = text("""
+update source set removed_at = null, paused_at = null, paused_reason = null, next_check_at = null,
+  languages = :languages, pinned_cadence = :pinned, announce_history = :announce_history
+where id = :id
+""")
+
+
 async def add(
     connection: AsyncConnection,
     *,
@@ -93,42 +108,30 @@ async def add(
     cadence: Cadence | None = None,
     announce_history: bool = False,
 ) -> tuple[str, bool]:
-    """The id of the source of this series on this site, and whether it was created by this call.
+    """The id of the source of this series on this site, and whether this call created or revived it.
 
-    A source that was removed comes back to life with everything it had.
+    A source that was removed comes back to life with everything it had stored.
     """
     # Two people adding one series at the same time must not make two of it.
     await connection.execute(
         text("select pg_advisory_xact_lock(hashtextextended(:what, 0))"), {"what": f"{site}:{info.site_key}"}
     )
+    wishes = {"languages": languages, "pinned": cadence, "announce_history": announce_history}
     existing = await find(connection, site, info.site_key)
     if existing is not None:
-        revived = existing.removed_at is not None
-        if revived:
-            await connection.execute(
-                text("update source set removed_at = null where id = :id"), {"id": existing.id}
-            )
-        return existing.id, revived
-    series_id = series_id or await _add_series(connection, info)
-    source_id = new_id()
-    await connection.execute(
-        text("""insert into source (id, series_id, site, site_key, url, title, languages, pinned_cadence,
-                                    cadence, announce_history)
-                values (:id, :series_id, :site, :site_key, :url, :title, :languages,
-                        :pinned, coalesce(:pinned, 'HOT'), :announce_history)"""),
-        {
-            "id": source_id,
-            "series_id": series_id,
-            "site": site,
-            "site_key": info.site_key,
-            "url": info.url,
-            "title": info.title,
-            "languages": languages,
-            "pinned": cadence,
-            "announce_history": announce_history,
-        },
-    )
-    return source_id, True
+        if existing.removed_at is not None:
+            await connection.execute(_REVIVE, {"id": existing.id, **wishes})
+        return existing.id, existing.removed_at is not None
+    values = {
+        "id": new_id(),
+        "series_id": series_id or await _add_series(connection, info),
+        "site": site,
+        "site_key": info.site_key,
+        "url": info.url,
+        "title": info.title,
+    }
+    await connection.execute(_INSERT, {**values, **wishes})
+    return values["id"], True
 
 
 async def _add_series(connection: AsyncConnection, info: SeriesInfo) -> str:
@@ -208,6 +211,12 @@ async def pin_cadence(connection: AsyncConnection, source_id: str, pinned: Caden
         text("""update source set pinned_cadence = :pinned, cadence = coalesce(:pinned, cadence)
                 where id = :id"""),
         {"id": source_id, "pinned": pinned},
+    )
+
+
+async def set_next_check(connection: AsyncConnection, source_id: str, when: datetime) -> None:
+    await connection.execute(
+        text("update source set next_check_at = :when where id = :id"), {"id": source_id, "when": when}
     )
 
 

@@ -126,6 +126,7 @@ chapter_source = Table(
     Column("number", Numeric),
     Column("raw_number", Text),
     Column("url", Text, nullable=False),
+    Column("external", Boolean, nullable=False),
     _time("first_detected_at", required=True),
     _time("last_seen_at", required=True),
     _time("unavailable_at"),

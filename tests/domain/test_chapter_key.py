@@ -70,7 +70,7 @@ def test_c5_without_a_number_the_upload_is_its_own_chapter() -> None:
 
 
 def test_c5_volumes_enter_the_key_only_where_numbering_restarts() -> None:
-    listed = [Listed("a", "1", "1"), Listed("b", "1", "2"), Listed("c", "2", None)]
+    listed = [Listed("a", "1", "1"), Listed("b", "1", "02"), Listed("c", "2", None)]
     assert set(assign_keys(listed, {}).values()) == {"1", "2"}
     assert assign_keys(listed, {}, per_volume=True) == {"a": "v1:1", "b": "v2:1", "c": "2"}
 

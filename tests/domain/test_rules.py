@@ -25,9 +25,9 @@ def test_c2_quiet_sources_cool_down(quiet_days: float, expected: Cadence) -> Non
     assert cadence_of(last_new_at=NOW - timedelta(days=quiet_days), now=NOW) is expected
 
 
-def test_c2_a_pin_overrides_and_an_empty_source_is_cold() -> None:
-    assert cadence_of(last_new_at=None, now=NOW) is Cadence.COLD
-    assert cadence_of(last_new_at=None, now=NOW, pinned=Cadence.HOT) is Cadence.HOT
+def test_c2_a_pin_overrides_and_a_source_not_synced_yet_is_hot() -> None:
+    assert cadence_of(last_new_at=None, now=NOW) is Cadence.HOT
+    assert cadence_of(last_new_at=None, now=NOW, pinned=Cadence.COLD) is Cadence.COLD
 
 
 @pytest.mark.parametrize(("spread", "minutes"), [(-1, 13.5), (0, 15), (1, 16.5), (5, 16.5)])
@@ -53,12 +53,10 @@ def test_c10_five_failures_open_and_one_success_closes() -> None:
     assert breaker.after_failure(probing, policy, NOW).circuit is Circuit.OPEN
 
 
-def test_p4_the_gate_backs_off_and_eases() -> None:
+def test_p4_the_gate_backs_off() -> None:
     policy = GatePolicy(floor=3, ceiling=300)
     assert gate.after_failure(3, policy) == 6
     assert gate.after_failure(299, policy) == 300
-    assert gate.after_success(6, policy) == pytest.approx(5.4)
-    assert gate.after_success(3, policy) == 3
     assert gate.after_failure(0, GatePolicy(floor=0)) == 0, "no floor, no gate"
 
 

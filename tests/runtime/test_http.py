@@ -182,6 +182,33 @@ async def test_x4_a_redirect_into_a_private_place_is_refused(http: HttpClient, t
         assert blocked.value.code == "blocked_address"
 
 
+@pytest.mark.parametrize("target", ["http://[oops/", "http://x:port/", "//"])
+async def test_x4_a_redirect_to_no_address_is_an_error_of_the_site(http: HttpClient, target: str) -> None:
+    async with Handmade(answer("302 Found", f"Location: {target}")) as server:
+        with pytest.raises(FascicleError):
+            await http.get(server.url, GATE)
+
+
+async def test_c9_a_corrupt_body_is_retryable(http: HttpClient) -> None:
+    async with Handmade(answer("200 OK", "Content-Encoding: gzip", body=b"not gzip")) as server:
+        with pytest.raises(RetryableError) as garbled:
+            await http.get(server.url, GATE)
+        assert garbled.value.code == "bad_answer"
+
+
+async def test_c9_a_slot_granted_before_the_site_said_stop_is_not_used(
+    http: HttpClient, gates: Gates, simulator: RunningSimulator
+) -> None:
+    gate = Gated("spaced", GatePolicy(floor=0.5))
+    await http.get(url(simulator), gate)
+    waiting = asyncio.create_task(http.get(url(simulator), gate))
+    await asyncio.sleep(0.2)
+    await gates.failed("spaced", gate.policy, not_before=30, reason="somebody else got a 429")
+    with pytest.raises(MustWait, match="somebody else"):
+        await waiting
+    assert len(simulator.requests.matching("/mangadex")) == 1
+
+
 async def test_x4_a_small_bomb_does_not_become_a_large_one(http: HttpClient) -> None:
     bomb = gzip.compress(b"0" * 5_000_000)
     async with Handmade(answer("200 OK", "Content-Encoding: gzip", body=bomb)) as server:
@@ -202,14 +229,15 @@ async def test_conditional_requests_carry_the_validators_and_take_304(http: Http
     ("headers", "expected"),
     [
         ({}, None),
-        ({"retry-after": "120"}, 120),
+        ({"retry-after": "7200"}, 7200),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "²"}, None),
         ({"retry-after": "999999999"}, 86400),
-        ({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)}, 90),
+        ({"retry-after": format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)}, 3600),
         ({"retry-after": format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)}, 0),
-        ({"x-ratelimit-retry-after": str(int(time.time()) + 40)}, 40),
+        ({"x-ratelimit-retry-after": str(int(time.time()) + 3600)}, 3600),
     ],
 )
 def test_c9_retry_after_in_all_its_forms(headers: dict[str, str], expected: float | None) -> None:
     wait = retry_after(headers)
-    assert wait == (None if expected is None else pytest.approx(expected, abs=30))
+    assert wait == (None if expected is None else pytest.approx(expected, abs=900))

@@ -1,5 +1,7 @@
 """Messages through Apprise: what arrived, what did not, and what nobody knows (C8, X4, X5)."""
 
+import asyncio
+
 import pytest
 
 from fascicle.domain.errors import UsageError
@@ -45,6 +47,58 @@ async def test_p3_an_answer_that_is_lost_after_sending_is_uncertain(
     assert (sent.ok, sent.certain) == (False, False)
 
 
+async def test_p3_a_proxy_that_does_not_know_is_uncertain(
+    notifier: Notifier, channel: str, simulator: RunningSimulator
+) -> None:
+    simulator.faults.add(Fault(path="/sink", status=504))
+    assert not (await notifier.send(channel, MESSAGE)).certain
+
+
+async def test_p3_mail_that_was_accepted_but_never_acknowledged_is_uncertain(notifier: Notifier) -> None:
+    async with FakeMailServer() as server:
+        sent = await notifier.send(
+            f"mailto://ann:pw@127.0.0.1:{server.port}?from=ann@mail.example&to=bob@mail.example", MESSAGE
+        )
+    assert server.accepted == 1
+    assert (sent.ok, sent.certain) == (False, False)
+
+
+class FakeMailServer:
+    """Takes a mail and hangs up before it says so."""
+
+    accepted = 0
+
+    async def __aenter__(self) -> "FakeMailServer":
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 fake\r\n")
+        while line := await reader.readline():
+            verb = line[:4].upper()
+            if verb == b"DATA":
+                writer.write(b"354 go on\r\n")
+                await reader.readuntil(b"\r\n.\r\n")
+                self.accepted += 1
+                break
+            writer.write(
+                {b"EHLO": b"250-fake\r\n250 AUTH PLAIN LOGIN\r\n", b"AUTH": b"235 yes\r\n"}.get(
+                    verb, b"250 ok\r\n"
+                )
+            )
+        writer.close()
+
+
+async def test_x4_a_channel_with_several_targets_is_refused_for_a_retry_would_double() -> None:
+    with pytest.raises(UsageError, match="several targets"):
+        check_channel("mailto://u:p@mail.example?to=a@x.example,b@x.example")
+
+
 async def test_c8_apprise_never_retries_on_its_own(
     notifier: Notifier, channel: str, simulator: RunningSimulator
 ) -> None:
@@ -68,6 +122,6 @@ def test_x7_a_channel_that_apprise_does_not_know_is_refused(url: str) -> None:
 
 
 def test_x5_channels_are_shown_without_their_secrets() -> None:
-    shown = masked("discord://123456789/a-very-secret-token-of-the-webhook")
-    assert "secret" not in shown
-    assert shown.startswith("discord://")
+    for url in ("discord://123456789/a-very-secret-token-of-the-webhook", "json://hooks.example/secret"):
+        assert "secret" not in masked(url)
+        assert masked(url).startswith(url.partition(":")[0])

@@ -12,7 +12,7 @@ from fascicle.runtime.ssrf import HostGuard, is_public
     ["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1",
      "224.0.0.1", "240.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1",
      "fec0::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
-     "not an address"],
+     "not an address", "::7f00:1", "::ffff:0:7f00:1"],
 )  # fmt: skip
 def test_x4_private_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)

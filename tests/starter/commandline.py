@@ -1,5 +1,6 @@
 """The real commands as real processes: `fascicle …`, `fascicle up`, `python worker.py`."""
 
+import asyncio
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -48,11 +50,13 @@ def run_fascicle(*arguments: str, cwd: Path, env: Mapping[str, str], seconds: fl
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def wait_until(condition: Callable[[], Any], *, seconds: float = 30, what: str = "the condition") -> Any:
+def wait_until(
+    condition: Callable[[], Any], *, seconds: float = 30, what: str = "the condition", interval: float = 0.2
+) -> Any:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"{what} did not come about within {seconds} s"
-        time.sleep(0.05)
+        time.sleep(interval)
     return value
 
 
@@ -79,6 +83,15 @@ class Process:
             except subprocess.TimeoutExpired:
                 self._popen.kill()
                 self._popen.wait()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A drain takes its time, and others may be at work in this event loop.
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
     @property
     def pid(self) -> int:
@@ -116,7 +129,7 @@ def start_up(folder: Path, env: Mapping[str, str], *options: str) -> Process:
 
 
 def start_worker(folder: Path, env: Mapping[str, str], *options: str) -> Process:
-    argv = [sys.executable, ROOT / "worker.py", *options]
+    argv: list[str | Path] = [sys.executable, ROOT / "worker.py", *options]
     return Process(argv, cwd=folder, env=env, log=folder / "worker.log")
 
 
@@ -130,6 +143,18 @@ def answer(port: int, path: str) -> httpx.Response | None:
         return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=10, trust_env=False)
     except httpx.TransportError:
         return None
+
+
+def processes_of(folder: Path) -> list[int]:
+    """What runs with the folder in its command line or as its working directory."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with suppress(OSError):
+                place = str((process / "cwd").readlink())
+                if str(folder) in (process / "cmdline").read_text() or place.startswith(str(folder)):
+                    found.append(int(process.name))
+    return found
 
 
 def send_to_all(pid: int, number: signal.Signals) -> None:

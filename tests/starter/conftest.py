@@ -1,7 +1,8 @@
-"""One `fascicle up` for the whole session, with a simulator as its upstream and a reader who was told once."""
+"""One `fascicle up` for the whole session, with a simulator as its upstream and a reader who is told."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class Desk:
         return self.fascicle(*arguments, "--json").json()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Running:
     """A stack that runs, and the person who uses it."""
 
@@ -43,7 +44,7 @@ class Running:
     up: Process
     simulator: RunningSimulator
 
-    @property
+    @cached_property
     def ops_port(self) -> int:
         return int(self.desk.json("status")["ops"].rpartition(":")[2])
 

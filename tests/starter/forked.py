@@ -3,6 +3,7 @@
 python -P forked.py    reads an order per line, answers with an outcome per line
 """
 
+import importlib
 import json
 import os
 import signal
@@ -41,9 +42,20 @@ class ForkedCommands:
         self._server.communicate()
 
 
-def serve() -> None:
-    import starter.main  # noqa: F401 - the import is the point
+# What a command imports, at once or on its way.
+_IMPORTS = (
+    "starter.main",
+    "asyncpg",
+    "sqlalchemy.dialects.postgresql.asyncpg",
+    "rich.table",
+    "typer.rich_utils",
+    "alembic.script",
+)
 
+
+def serve() -> None:
+    for name in _IMPORTS:
+        importlib.import_module(name)
     for line in sys.stdin:
         with TemporaryFile() as out, TemporaryFile() as err:
             code = _carry_out(json.loads(line), out, err)

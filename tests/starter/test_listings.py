@@ -1,12 +1,14 @@
 """What the commands show (O5): tables for people, JSON for programs, nobody's words touched."""
 
 import json
+import os
+import signal
 import subprocess
 from typing import Any
 
 import pytest
 
-from tests.starter.commandline import FASCICLE, run_fascicle, wait_until
+from tests.starter.commandline import FASCICLE, child_pid, run_fascicle, wait_until
 from tests.starter.conftest import BRACKETS, TOKEN, Running
 
 SOURCE_FIELDS = {
@@ -109,13 +111,17 @@ def test_c15_pause_resume_and_priority_show_in_the_list(running: Running) -> Non
     wait_until(lambda: shown()[:3] == (False, None, None), what="the resumption")
 
 
-def test_c1_a_source_removed_and_added_at_once_has_a_workflow(running: Running) -> None:
+def test_c1_a_source_removed_and_added_while_no_worker_looks_has_a_workflow(running: Running) -> None:
     source = running.add("Fickle Tides")
-    assert running.fascicle("source", "remove", source["id"]).code == 0
-    again = running.json("source", "add", source["url"])
+    worker = child_pid(running.desk.data, "worker")
+    os.kill(worker, signal.SIGSTOP)  # its workflow cannot stop before it is added again
+    try:
+        assert running.fascicle("source", "remove", source["id"]).code == 0
+        again = running.json("source", "add", source["url"])
+    finally:
+        os.kill(worker, signal.SIGCONT)
     assert (again["id"], again["created"]) == (source["id"], True)
-    workflow = running.json("source", "show", source["id"])["workflow"]
-    assert workflow["next_poll_at"], "it goes on"
+    assert running.json("source", "show", source["id"])["workflow"]["next_poll_at"], "it goes on"
 
 
 def test_o5_the_installed_command_works_without_help_from_the_tests(running: Running) -> None:

@@ -99,6 +99,19 @@ async def test_c5_another_groups_upload_is_an_alternative_not_a_chapter(stack: H
                 if source["id"] in w.id]  # fmt: skip
 
 
+async def test_c3_a_page_full_of_alternatives_does_not_hide_a_chapter(stack: Harness) -> None:
+    """A group uploads the whole back catalogue again, on top of the new chapter."""
+    series = stack.series(chapters=110)
+    source = await stack.add_and_sync(series)
+    await stack.follow("ann", source["series_id"])
+    stack.release(series, chapter="111", created_at=datetime.now(UTC) - timedelta(minutes=5))
+    for number in range(1, 108):
+        stack.release(series, chapter=str(number), groups=("Again Scans",))
+    await stack.poll(source)
+    await stack.messages(1)
+    assert await stack.chapter_count() == 111
+
+
 async def test_c5_a_number_corrected_upstream_is_followed_silently(stack: Harness) -> None:
     series = stack.series(chapters=3)
     source = await stack.add_and_sync(series)
@@ -139,7 +152,7 @@ async def test_c12_a_chapter_that_vanished_is_flagged_after_a_complete_listing(s
     flagged = "select array_agg(chapter_key) from chapter_source where unavailable_at is not null"
     await stack.poll(source)
     assert await stack.value(flagged) is None, "a look at the newest proves nothing"
-    await stack.execute("update source set complete_listing_at = now() - interval '2 days'")
+    await stack.execute("update source set complete_listing_at = now() - interval '9 days'")
     await stack.poll(source)
     assert await stack.value(flagged) == ["2"]
     assert await stack.chapter_count() == 3
@@ -150,7 +163,7 @@ async def test_c12_an_empty_answer_is_not_taken_for_the_truth(stack: Harness) ->
     source = await stack.add_and_sync(series)
     for upload in list(series.uploads):
         stack.simulator.world.withdraw(upload.id)
-    await stack.execute("update source set complete_listing_at = now() - interval '2 days'")
+    await stack.execute("update source set complete_listing_at = now() - interval '9 days'")
     await stack.poll(source)
     assert await stack.value("select count(*) from chapter_source where unavailable_at is not null") == 0
 

@@ -174,6 +174,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Numeric(), nullable=True),
         sa.Column("raw_number", sa.Text(), nullable=True),
         sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("external", sa.Boolean(), nullable=False),
         sa.Column("first_detected_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_seen_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("unavailable_at", sa.DateTime(timezone=True), nullable=True),

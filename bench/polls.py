@@ -1,0 +1,108 @@
+"""Idle polls: every source looked at again and again while nothing is new."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from temporalio.api.enums.v1 import EventType
+
+from bench.cpu import cpu_seconds, spent
+from bench.stack import BenchStack
+from fascicle.domain.names import source_workflow_id
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+
+_FEEDS = "/mangadex/manga/*/feed"
+_NO_PAUSE = 0.001
+# Of what a saturated worker does; the rest is room for timers to be met.
+_PACE = 0.6
+# Starting workers replay what they are given; that is not what is measured here.
+_WARM_UP = 3.0
+
+
+@dataclass(frozen=True)
+class IdlePolls:
+    seconds: float
+    polls: int
+    cpu: dict[str, float]
+    events: list[int]
+    """Of each idle poll in the histories, from its activity to the next poll's activity."""
+    activities: list[int]
+    on_time: float
+    """The share of polls that waited for their timer; the others were late and went at once."""
+
+    @property
+    def polls_per_second(self) -> float:
+        return self.polls / self.seconds
+
+    @property
+    def cpu_per_poll(self) -> float:
+        return sum(self.cpu.values()) / self.polls
+
+    @property
+    def events_per_poll(self) -> float:
+        return fmean(self.events)
+
+    @property
+    def activities_per_poll(self) -> float:
+        return fmean(self.activities)
+
+
+async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePolls, IdlePolls]:
+    """As fast as the worker can, then at a pace at which it keeps its appointments."""
+    async with transaction(stack.dependencies.engine) as connection:
+        source_ids = await sources.active_ids(connection)
+    saturated = await _measure(stack, source_ids, _NO_PAUSE, seconds)
+    cadence = len(source_ids) / (_PACE * saturated.polls_per_second)
+    return saturated, await _measure(stack, source_ids, cadence, seconds)
+
+
+async def _measure(
+    stack: BenchStack, source_ids: Sequence[str], cadence_seconds: float, seconds: float
+) -> IdlePolls:
+    async with stack.worker(cadence_hot_seconds=cadence_seconds, drain_seconds=5):
+        handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
+        await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
+        await asyncio.sleep(max(_WARM_UP, 1.5 * cadence_seconds))
+        pids = stack.supervisor.pids
+        cpu = cpu_seconds(pids)
+        begin = time.time()
+        await asyncio.sleep(seconds)
+        end = time.time()
+        cpu = spent(cpu, cpu_seconds(pids))
+        feeds = await stack.simulator.requests(_FEEDS, since=begin)
+        histories = await asyncio.gather(*(handle.fetch_history() for handle in handles))
+    rounds = [part for history in histories for part in _rounds(history.events, begin, end)]
+    if not rounds:
+        raise AssertionError("no source was polled twice while it was watched: give it more seconds")
+    return IdlePolls(
+        seconds=end - begin,
+        polls=sum(request.at < end for request in feeds),
+        cpu=cpu,
+        events=[len(part) for part in rounds],
+        activities=[_count(part, EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) for part in rounds],
+        on_time=fmean(_count(part, EventType.EVENT_TYPE_TIMER_FIRED) for part in rounds),
+    )
+
+
+def _rounds(events: Sequence[Any], begin: float, end: float) -> list[Sequence[Any]]:
+    """The parts of a history that are one poll each: looking, waiting, and all events between."""
+    looks = [position for position, event in enumerate(events) if _is_look(event)]
+    parts = [events[first:following] for first, following in zip(looks, looks[1:], strict=False)]
+    return [p for p in parts if begin <= _at(p[0]) and _at(p[-1]) < end]
+
+
+def _is_look(event: Any) -> bool:
+    scheduled = event.activity_task_scheduled_event_attributes
+    return bool(scheduled.activity_type.name == "poll_source")
+
+
+def _at(event: Any) -> float:
+    return float(event.event_time.ToNanoseconds() / 1e9)
+
+
+def _count(events: Sequence[Any], kind: "EventType.ValueType") -> int:
+    return sum(event.event_type == kind for event in events)

@@ -1,0 +1,85 @@
+"""All experiments run side by side: most of their time is waiting until a dead process is noticed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from fascicle.domain.names import new_id
+from fascicle.runtime.embedded import EmbeddedPostgres, EmbeddedTemporal
+from simulator.server import RunningSimulator
+from tests.chaos.experiments import (
+    Backfill,
+    Ingest,
+    kill_the_worker_in_a_backfill,
+    kill_the_worker_while_ingesting,
+)
+from tests.chaos.up_experiment import UpExperiment, UpReport
+from tests.starter.services import Site, open_site
+
+MOMENTS = ("storing", "sending", "seed 1", "seed 2")
+
+
+class Experiments:
+    """Started together; a test awaits the one it is about."""
+
+    def __init__(self, postgres: EmbeddedPostgres, template: str, address: str, folder: Path) -> None:
+        self._postgres = postgres
+        self._template = template
+        self._address = address
+        self._folder = folder
+        self.backfill = asyncio.create_task(self._backfill())
+        self.under_up = asyncio.create_task(self._under_up())
+        self.ingests = {moment: asyncio.create_task(self._ingest(moment)) for moment in MOMENTS}
+
+    async def end(self) -> None:
+        tasks = [self.backfill, self.under_up, *self.ingests.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _backfill(self) -> Backfill:
+        async with self._site("backfill") as site:
+            return await kill_the_worker_in_a_backfill(site)
+
+    async def _ingest(self, moment: str) -> Ingest:
+        async with self._site(moment.replace(" ", "-")) as site:
+            return await kill_the_worker_while_ingesting(site, moment)
+
+    async def _under_up(self) -> UpReport:
+        with RunningSimulator() as simulator:
+            async with AsyncExitStack() as cleanup:
+                return await UpExperiment(self._folder / "up", simulator, cleanup).run()
+
+    @asynccontextmanager
+    async def _site(self, name: str) -> AsyncIterator[Site]:
+        async with self._database() as url:
+            with RunningSimulator() as simulator:
+                async with open_site(self._address, url, simulator, self._folder / name) as site:
+                    yield site
+
+    @asynccontextmanager
+    async def _database(self) -> AsyncIterator[str]:
+        """A migrated database for one experiment."""
+        name = f"chaos_{new_id()}"
+        plain = self._postgres.url.replace("postgresql+asyncpg", "postgresql")
+        connection = await asyncpg.connect(plain.replace("/fascicle?", "/postgres?"))
+        await connection.execute(f"create database {name} template {self._template}")
+        yield self._postgres.url.replace("/fascicle?", f"/{name}?")
+        await connection.execute(f"drop database {name} with (force)")
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def experiments(
+    postgres: EmbeddedPostgres,
+    template: str,
+    temporal: EmbeddedTemporal,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Experiments]:
+    started = Experiments(postgres, template, temporal.address, tmp_path_factory.mktemp("chaos"))
+    yield started
+    await started.end()

@@ -1,0 +1,103 @@
+"""`python worker.py` as a process of its own: drain (O2), ops pages (O1), a choice of queues."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fascicle.runtime.embedded import EmbeddedTemporal
+from simulator.faults import Fault
+from simulator.server import RunningSimulator
+from tests.harness import eventually
+from tests.starter.commandline import Process, start_worker
+from tests.starter.services import Site, open_site
+
+Options = tuple[str, ...]
+
+
+@pytest.fixture
+async def site(
+    temporal: EmbeddedTemporal, database_url: str, simulator: RunningSimulator, tmp_path: Path
+) -> AsyncIterator[Site]:
+    async with open_site(temporal.address, database_url, simulator, tmp_path) as opened:
+        yield opened
+
+
+async def in_the_middle_of_a_first_sync(site: Site, worker: Process, delay: float) -> dict[str, Any]:
+    """The worker waits for an answer of the upstream, which takes `delay` seconds."""
+    await site.until_ready()
+    source = await site.harness.add(site.harness.series(chapters=5))
+    site.harness.simulator.faults.add(Fault(kind="delay", delay=delay, path="/mangadex/manga/*"))
+
+    async def asked() -> bool:
+        return site.harness.simulator.faults.reports()[0].hits > 0
+
+    await eventually(asked, what="the slow request")
+    assert not worker.has_ended()
+    return source
+
+
+async def exit_code(worker: Process, *, within: float) -> int:
+    return await asyncio.to_thread(worker.exit_code, within=within)
+
+
+async def test_o2_a_signal_lets_the_job_under_way_finish(site: Site) -> None:
+    with site.start_worker() as worker:
+        source = await in_the_middle_of_a_first_sync(site, worker, delay=2)
+        worker.signal(signal.SIGTERM)
+        await eventually(lambda: _is_draining(site), what="the drain")
+        assert (await site.readiness())["active_jobs"] == 1
+        assert await exit_code(worker, within=10) == 0
+    assert await site.harness.chapter_count() == 5
+    assert await site.harness.source_value(source["id"], "first_synced_at")
+
+
+async def test_o2_a_second_signal_leaves_at_once_and_loses_nothing(site: Site) -> None:
+    with site.start_worker() as worker:
+        source = await in_the_middle_of_a_first_sync(site, worker, delay=20)
+        worker.signal(signal.SIGINT)
+        await eventually(lambda: _is_draining(site), what="the drain")
+        worker.signal(signal.SIGTERM)
+        assert await exit_code(worker, within=3) == 128 + signal.SIGTERM
+    assert not await site.harness.source_value(source["id"], "first_synced_at")
+    description = await site.harness.workflow(source).describe()
+    assert description.status is not None
+    assert description.status.name == "RUNNING", "Temporal still has the work"
+
+
+async def test_o1_a_worker_of_one_queue_is_ready_and_leaves_the_rest(site: Site) -> None:
+    with site.start_worker("--queues", "fetch") as worker:
+        await site.until_ready()
+        await site.harness.add(site.harness.series())
+        await asyncio.sleep(0.5)
+        assert not site.harness.simulator.requests.matching("/mangadex/manga/*/feed")
+        worker.signal(signal.SIGTERM)
+        assert await exit_code(worker, within=10) == 0
+
+
+async def _is_draining(site: Site) -> bool:
+    shown = await site.readiness()
+    return shown["worker"] == "draining" and await site.status() == 503
+
+
+WRONG_STARTS = [
+    (("--queues", "nonsense"), {}, "fascicle, fetch, deliver"),
+    ((), {"FASCICLE_DRAIN_SECONDS": "soon"}, "FASCICLE_DRAIN_SECONDS"),
+    ((), {"DATABASE_URL": ""}, "DATABASE_URL"),
+    ((), {"FASCICLE_OPS_HOST": "192.0.2.1"}, "FASCICLE_OPS_PORT"),
+]
+
+
+async def test_x7_a_worker_that_cannot_start_says_why(site: Site) -> None:
+    async def assert_refused(number: int, options: Options, settings: dict[str, str], words: str) -> None:
+        folder = site.folder / str(number)
+        folder.mkdir()
+        async with start_worker(folder, site.env | settings, *options) as worker:
+            assert await exit_code(worker, within=30) == 2
+        assert words in worker.said()
+        assert "Traceback" not in worker.said()
+
+    await asyncio.gather(*(assert_refused(n, *start) for n, start in enumerate(WRONG_STARTS)))
