@@ -16,8 +16,9 @@ async def heartbeating(progress: Callable[[], Any] | None = None) -> AsyncIterat
 
     async def beat() -> None:
         while True:
-            activity.heartbeat(*([progress()] if progress else []))
+            # The start counts as the first; most activities end before a second one would be due.
             await asyncio.sleep(_EVERY_SECONDS)
+            activity.heartbeat(*([progress()] if progress else []))
 
     task = asyncio.create_task(beat())
     try:

@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType
 
-from bench.cpu import cpu_seconds, spent
+from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
 from fascicle.domain.names import source_workflow_id
 from fascicle.storage import source as sources
@@ -27,7 +28,7 @@ _WARM_UP = 3.0
 class IdlePolls:
     seconds: float
     polls: int
-    cpu: dict[str, float]
+    cpu: CpuUse
     events: list[int]
     """Of each idle poll in the histories, from its activity to the next poll's activity."""
     activities: list[int]
@@ -37,10 +38,6 @@ class IdlePolls:
     @property
     def polls_per_second(self) -> float:
         return self.polls / self.seconds
-
-    @property
-    def cpu_per_poll(self) -> float:
-        return sum(self.cpu.values()) / self.polls
 
     @property
     def events_per_poll(self) -> float:
@@ -66,13 +63,12 @@ async def _measure(
     async with stack.worker(cadence_hot_seconds=cadence_seconds, drain_seconds=5):
         handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
         await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
-        await asyncio.sleep(max(_WARM_UP, 1.5 * cadence_seconds))
-        pids = stack.supervisor.pids
-        cpu = cpu_seconds(pids)
+        await asyncio.sleep(max(_WARM_UP, cadence_seconds))
+        meter = CpuMeter(stack.supervisor.pids)
         begin = time.time()
         await asyncio.sleep(seconds)
         end = time.time()
-        cpu = spent(cpu, cpu_seconds(pids))
+        cpu = meter.read()
         feeds = await stack.simulator.requests(_FEEDS, since=begin)
         histories = await asyncio.gather(*(handle.fetch_history() for handle in handles))
     rounds = [part for history in histories for part in _rounds(history.events, begin, end)]
@@ -91,7 +87,7 @@ async def _measure(
 def _rounds(events: Sequence[Any], begin: float, end: float) -> list[Sequence[Any]]:
     """The parts of a history that are one poll each: looking, waiting, and all events between."""
     looks = [position for position, event in enumerate(events) if _is_look(event)]
-    parts = [events[first:following] for first, following in zip(looks, looks[1:], strict=False)]
+    parts = [events[first:following] for first, following in pairwise(looks)]
     return [p for p in parts if begin <= _at(p[0]) and _at(p[-1]) < end]
 
 

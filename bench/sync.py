@@ -4,14 +4,14 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from bench.cpu import cpu_seconds, spent
+from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from simulator.specs import SeriesSpec
 from starter.onboarding import ensure_all_workflows
 
-_LOOK_EVERY = 0.02
+_LOOK_EVERY = 0.05
 _PATIENCE = 300.0
 
 
@@ -19,7 +19,7 @@ _PATIENCE = 300.0
 class FirstSync:
     chapters: int
     seconds: float
-    cpu: dict[str, float]
+    cpu: CpuUse
 
     @property
     def chapters_per_second(self) -> float:
@@ -40,18 +40,24 @@ async def register_sources(stack: BenchStack, series: int, chapters: int) -> Non
 
 async def measure_first_sync(stack: BenchStack, series: int, chapters: int) -> FirstSync:
     """From the start of the first workflow until the last source has all its chapters."""
-    pids = stack.supervisor.pids
-    before = cpu_seconds(pids)
+    meter = CpuMeter(stack.supervisor.pids)
     started = time.perf_counter()
     starting = asyncio.create_task(ensure_all_workflows(stack.dependencies, stack.client))
-    async with asyncio.timeout(_PATIENCE):
-        while await stack.value("select count(*) from source where first_synced_at is not null") < series:
-            await asyncio.sleep(_LOOK_EVERY)
+    await _until_synced(stack, series)
     seconds = time.perf_counter() - started
-    cpu = spent(before, cpu_seconds(pids))
+    cpu = meter.read()
     await starting
     await _check(stack, series * chapters)
     return FirstSync(series * chapters, seconds, cpu)
+
+
+async def _until_synced(stack: BenchStack, series: int) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            synced = await stack.value("select count(*) from source where first_synced_at is not null")
+            if synced == series:
+                return
+            await asyncio.sleep(_LOOK_EVERY)
 
 
 async def _check(stack: BenchStack, wanted: int) -> None:

@@ -91,6 +91,7 @@ async def ensure_workflow(
             workflow_id=source_workflow_id(source_id),
             summary=f"{row['title']} on {row['site']}",
             priority=Priority(fairness_key=row["site"]),
+            anew=anew,
             search_attributes=TypedSearchAttributes(
                 [
                     SearchAttributePair(SearchAttributeKey.for_keyword(name), value)

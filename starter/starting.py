@@ -4,12 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle
-from temporalio.common import (
-    Priority,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.common import Priority, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDConflictPolicy as _Conflict
 
 from fascicle.domain.names import MAIN_QUEUE, notify_workflow_id
 from workflows.notify import NotifyInput
@@ -25,17 +21,18 @@ async def start_or_join(
     priority: Priority = Priority.default,
     search_attributes: TypedSearchAttributes = TypedSearchAttributes.empty,
     signal: str | None = None,
+    anew: bool = False,
 ) -> WorkflowHandle[Any, Any]:
     """The workflow of that id: the running one, or a new run even though an earlier one is done.
 
-    `signal` reaches it in either case.
+    `signal` reaches it in either case; `anew` puts a new run in the place of a running one.
     """
     return await client.start_workflow(
         workflow,
         job,
         id=workflow_id,
         task_queue=MAIN_QUEUE,
-        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+        id_conflict_policy=_Conflict.TERMINATE_EXISTING if anew else _Conflict.USE_EXISTING,
         id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
         static_summary=summary,
         priority=priority,

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import asyncpg
@@ -30,6 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write tests/histories/recorded anew")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # As root, a second session's chmod of pytest's shared folder would lock PostgreSQL out of the first's.
+    if config.option.basetemp is None:
+        folder = tempfile.mkdtemp(prefix="fascicle-tests-")
+        config.option.basetemp = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside() -> Iterator[None]:
     """The suite must not depend on the developer's environment."""
@@ -41,12 +50,8 @@ def _no_settings_from_outside() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-async def supervisor() -> AsyncIterator[Supervisor]:
-    # Not in pytest's own folder: as root, a second session's chmod there would lock PostgreSQL out.
-    with (
-        TemporaryDirectory(prefix="fascicle-tests-") as temporary,
-        DataFolder(Path(temporary) / "data") as folder,
-    ):
+async def supervisor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Supervisor]:
+    with DataFolder(tmp_path_factory.mktemp("servers") / "data") as folder:
         async with Supervisor(folder.path) as running:
             yield running
     # The SDK's threads are still winding down; leaving at once sometimes aborts the interpreter.

@@ -132,8 +132,7 @@ def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
     if languages and language and language not in languages:
         return None
     external = _text(attributes.get("externalUrl"))
-    # model_construct: this runs for every chapter of every listing, and the types are settled right here.
-    return Upload.model_construct(
+    return Upload(
         upload_id=upload_id,
         number=_text(attributes.get("chapter")),
         volume=_text(attributes.get("volume")),
