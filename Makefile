@@ -17,10 +17,11 @@ $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (first use, or the lock changed) ..."
 	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check "$(UV)" \
-	    && $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock; then :; \
+	    && $(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock; then :; \
 	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q fascicle workflows activities starter simulator worker.py
 	@touch $@
 
 $(VENV): $(READY)

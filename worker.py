@@ -32,7 +32,7 @@ from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, TASK_Q
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.settings import Settings, load_settings
-from fascicle.runtime.temporal import connect, is_serving, metrics_runtime
+from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
 from workflows.chapter import IngestChapterWorkflow
@@ -96,7 +96,7 @@ def build_workers(
             interceptors=[interceptor],
             max_concurrent_activities=limits.get(queue, settings.max_concurrent_activities),
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
-            max_heartbeat_throttle_interval=timedelta(seconds=5),
+            max_heartbeat_throttle_interval=timedelta(seconds=1),
         )
         for queue in queues
     ]
@@ -126,6 +126,8 @@ class WorkerProcess:
     async def _serve(self, dependencies: Dependencies) -> None:
         try:
             self._client = await _patiently(lambda: connect(runtime=self._runtime), self._stop)
+            client = self._client
+            await _patiently(lambda: check_namespace(client), self._stop)
             await _patiently(lambda: _check_schema(dependencies), self._stop)
         except _StoppedWaiting:
             return

@@ -130,6 +130,7 @@ class BackfillActivities:
             page = await site.everything(source.site_key, source.languages, progress.cursor)
             new = await self._store_page(source, page.uploads, progress.started_at)
             progress.advance(page, new)
+            activity.heartbeat(progress)  # at once: a successor starts from here, not from a page before
             if page.next_cursor is None:
                 return True
             if activity.is_worker_shutdown():

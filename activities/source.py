@@ -161,7 +161,7 @@ class SourceActivities:
 
     @activity.defn
     async def pin_cadence(self, pin: PinInput) -> SourceFacts | None:
-        """A person's choice of cadence; None: by the rule. It may bring the next look forward, not delay it."""
+        """A person's choice of cadence; None: by the rule. The next look may only come sooner."""
         async with transaction(self._engine) as connection:
             await sources.pin_cadence(connection, pin.source_id, pin.cadence)
             source = await sources.get(connection, pin.source_id)

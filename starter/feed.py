@@ -31,7 +31,7 @@ async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
                     seen = await overview.watermark(connection)
                 synced = await overview.synced_since(connection, seen.synced_at)
                 chapters = await overview.chapters_since(connection, seen.chapter_id)
-                sent = await overview.sent_since(connection, seen.delivery_id)
+                sent = await overview.sent_since(connection, seen.sent_at)
         except FascicleError:
             synced, chapters, sent = [], [], []
         if seen is not None:
@@ -49,7 +49,7 @@ Rows = list[dict[str, Any]]
 def _advance(seen: Watermark, synced: Rows, chapters: Rows, sent: Rows) -> None:
     seen.synced_at = max([seen.synced_at, *(row["first_synced_at"] for row in synced)])
     seen.chapter_id = max([seen.chapter_id, *(row["id"] for row in chapters)])
-    seen.delivery_id = max([seen.delivery_id, *(row["id"] for row in sent)])
+    seen.sent_at = max([seen.sent_at, *(row["sent_at"] for row in sent)])
 
 
 def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:

@@ -12,6 +12,7 @@ from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
+from fascicle.storage.database import asyncpg_url
 
 
 def _split(value: Any) -> Any:
@@ -93,8 +94,13 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
-        if value and not value.get_secret_value().startswith(("postgres://", "postgresql")):
-            raise ValueError("must be a PostgreSQL URL such as postgresql://user:password@host/name")
+        if value is not None:
+            try:
+                asyncpg_url(value.get_secret_value())
+            except ValueError as error:
+                raise ValueError(
+                    "must be a PostgreSQL URL such as postgresql://user:password@host/name"
+                ) from error
         return value
 
     @property

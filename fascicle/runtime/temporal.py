@@ -1,20 +1,21 @@
 """The Temporal client: connected by the SDK's own environment configuration, speaking pydantic."""
 
 import asyncio
+import re
 from datetime import timedelta
 
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError, RPCStatusCode
 
-from fascicle.domain.errors import RetryableError
+from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.domain.names import SEARCH_ATTRIBUTES
 
 
@@ -42,8 +43,28 @@ async def connect(*, runtime: Runtime | None = None) -> Client:
         async with asyncio.timeout(10):
             return await Client.connect(**config, data_converter=pydantic_data_converter, runtime=runtime)
     except (RuntimeError, TimeoutError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "no answer"
-        raise RetryableError("temporal_down", f"Temporal at {target} cannot be reached: {reason}") from error
+        raise RetryableError(
+            "temporal_down", f"Temporal at {target} cannot be reached: {_reason(error)}"
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """The sentence inside the transport's wrappings."""
+    said = str(error).splitlines()[0] if str(error) else "no answer"
+    quoted = re.search(r'message: "([^"]+)"', said)
+    return quoted[1] if quoted else said[:200]
+
+
+async def check_namespace(client: Client) -> None:
+    try:
+        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise RetryableError("temporal_down", f"Temporal refused: {error.message}") from error
+        raise PermanentError(
+            "unknown_namespace",
+            f"Temporal has no namespace {client.namespace!r}: create it, or correct TEMPORAL_NAMESPACE.",
+        ) from error
 
 
 async def is_serving(client: Client) -> bool:

@@ -235,11 +235,13 @@ async def of_series(connection: AsyncConnection, series_id: str) -> list[dict[st
                       'uploads', (select count(*) from chapter_upload u
                                   where u.source_id = s.source_id and u.chapter_key = s.chapter_key)
                     ) order by s.id) filter (where s.id is not null), '[]') as sources
-                from logical_chapter c
+                from logical_chapter c join series on series.id = c.series_id
                 left join chapter_source s on s.chapter_id = c.id
                 left join source on source.id = s.source_id
                 where c.series_id = :series_id
-                group by c.id order by c.number nulls last, c.chapter_key"""),
+                group by c.id, series.numbering_restarts
+                order by case when series.numbering_restarts and c.volume ~ '^[0-9]{1,9}([.][0-9]+)?$'
+                              then c.volume::numeric end nulls last, c.number nulls last, c.chapter_key"""),
         {"series_id": series_id},
     )
     return [dict(row) for row in rows.mappings()]

@@ -10,8 +10,8 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
-from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import URL, Connection, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -36,12 +36,18 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
     )
 
 
-def asyncpg_url(url: str) -> str:
-    """Accept the usual spellings of a PostgreSQL URL."""
-    for prefix in ("postgres://", "postgresql://"):
-        if url.startswith(prefix):
-            return "postgresql+asyncpg://" + url.removeprefix(prefix)
-    return url
+def asyncpg_url(text: str) -> URL:
+    """Accept the usual spellings of a PostgreSQL URL; a ValueError for anything else."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise ValueError("not a database URL") from error
+    if url.drivername not in ("postgres", "postgresql", "postgresql+asyncpg"):
+        raise ValueError("not a PostgreSQL URL")
+    query = dict(url.query)
+    if "sslmode" in query:  # libpq's word for it; asyncpg takes the same values as `ssl`
+        query["ssl"] = query.pop("sslmode")
+    return url.set(drivername="postgresql+asyncpg", query=query)
 
 
 @asynccontextmanager

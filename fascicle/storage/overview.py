@@ -43,13 +43,13 @@ class Watermark:
 
     chapter_id: int
     synced_at: datetime
-    delivery_id: int
+    sent_at: datetime
 
 
 async def watermark(connection: AsyncConnection) -> Watermark:
     rows = await connection.execute(
         text("""select (select coalesce(max(id), 0) from logical_chapter), clock_timestamp(),
-                       (select coalesce(max(id), 0) from delivery where state = 'sent')""")
+                       clock_timestamp()""")
     )
     return Watermark(*rows.one())
 
@@ -75,13 +75,13 @@ async def chapters_since(connection: AsyncConnection, chapter_id: int) -> list[d
     return [dict(row) for row in rows.mappings()]
 
 
-async def sent_since(connection: AsyncConnection, delivery_id: int) -> list[dict[str, Any]]:
+async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
     rows = await connection.execute(
-        text("""select d.id, u.name as user, series.title as series, c.raw_number as number
+        text("""select d.sent_at, u.name as user, series.title as series, c.raw_number as number
                 from delivery d join notification n on n.id = d.notification_id
                 join app_user u on u.id = n.user_id join logical_chapter c on c.id = n.chapter_id
                 join series on series.id = c.series_id
-                where d.id > :id and d.state = 'sent' order by d.id limit 1000"""),
-        {"id": delivery_id},
+                where d.sent_at > :since and d.state = 'sent' order by d.sent_at limit 1000"""),
+        {"since": since},
     )
     return [dict(row) for row in rows.mappings()]

@@ -212,6 +212,7 @@ delivery = Table(
     CheckConstraint(
         "state in ('pending', 'sending', 'sent', 'failed', 'unconfirmed', 'discarded')", name="state"
     ),
+    Index("ix_delivery_sent_at", "sent_at"),
     Index(
         "ix_delivery_unfinished",
         "chapter_id",

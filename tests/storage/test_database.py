@@ -65,4 +65,16 @@ async def test_c9_a_connection_cut_in_mid_query_is_retryable(engine: AsyncEngine
 
 @pytest.mark.parametrize("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+asyncpg://u@h/d"])
 def test_the_usual_spellings_of_a_database_url_are_taken(url: str) -> None:
-    assert asyncpg_url(url) == "postgresql+asyncpg://u@h/d"
+    assert str(asyncpg_url(url)) == "postgresql+asyncpg://u@h/d"
+
+
+def test_a_hosted_databases_sslmode_is_understood() -> None:
+    assert asyncpg_url("postgres://u@h/d?sslmode=require").query == {"ssl": "require"}
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://u@h/d", "postgresqlfoo://u@h/d", "postgresql://u@h:port/d", "x", ""]
+)
+def test_x7_other_urls_are_not(url: str) -> None:
+    with pytest.raises(ValueError, match="URL"):
+        asyncpg_url(url)

@@ -40,6 +40,7 @@ class DataFolder:
     def publish(self, stack: Mapping[str, str | int]) -> None:
         """Tell other processes where the running stack is; replaces what was published before."""
         draft = self.path / f"{_STACK}.new"
+        draft.touch(mode=0o600)  # it names the database, password and all
         draft.write_text(json.dumps(dict(stack), indent=1))
         draft.replace(self.path / _STACK)
 
@@ -79,7 +80,7 @@ def read_running_stack(path: Path) -> dict[str, str | int] | None:
 def _create(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise DataFolderCorrupt(
-            f"{path} is a file, not a folder. Choose another data folder, or move it away."
+            f"{path} is a file, not a folder. Move it away, or choose another (FASCICLE_DATA_DIR)."
         )
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -91,7 +92,7 @@ def _create(path: Path) -> None:
     if found and _LOCK not in found:
         raise DataFolderCorrupt(
             f"{path} holds other things ({', '.join(found[:3])}) and was not made by Fascicle. "
-            "Choose an empty or a new folder."
+            "Choose an empty or a new folder (FASCICLE_DATA_DIR)."
         )
 
 
@@ -109,7 +110,7 @@ def _take_lock(path: Path) -> int:
             os.close(lock)
             raise DataFolderInUse(
                 f"{path} is in use by process {owner or '(unknown)'}. "
-                f"Stop that one first (kill {owner or 'PID'}), or choose another data folder."
+                f"Stop that one first (kill {owner or 'PID'}), or choose another folder (FASCICLE_DATA_DIR)."
             )
         time.sleep(0.05)
     os.ftruncate(lock, 0)
@@ -139,7 +140,7 @@ def _check_cluster(cluster: Path) -> None:
     if version != str(POSTGRES_MAJOR):
         raise DataFolderCorrupt(
             f"{cluster} was made by PostgreSQL {version}; this Fascicle runs PostgreSQL {POSTGRES_MAJOR}. "
-            "Dump it with the version that made it and restore the dump, or choose another data folder."
+            "Dump it with that version and restore the dump, or choose another folder (FASCICLE_DATA_DIR)."
         )
 
 
@@ -163,5 +164,5 @@ def _check_temporal_database(database: Path) -> None:
 def _not_ours(path: Path, error: OSError) -> DataFolderCorrupt:
     return DataFolderCorrupt(
         f"{path} cannot be used by this user ({error.strerror}). "
-        "Run as the user who made it, change its owner, or choose another data folder."
+        "Run as the user who made it, change its owner, or choose another data folder (FASCICLE_DATA_DIR)."
     )

@@ -123,7 +123,7 @@ class EmbeddedPostgres:
             said, _ = await process.communicate()
         finally:
             with suppress(ProcessLookupError):
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)  # initdb runs a postgres of its own
         if process.returncode != 0:
             raise ProcessNotReady(f"initdb could not make {draft}:\n{said.decode(errors='replace')}")
         await asyncio.to_thread(draft.rename, self._cluster)

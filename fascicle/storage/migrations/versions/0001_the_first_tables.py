@@ -270,6 +270,7 @@ def upgrade() -> None:
             "notification_id", "channel_id", name=op.f("uq_delivery_notification_id_channel_id")
         ),
     )
+    op.create_index("ix_delivery_sent_at", "delivery", ["sent_at"], unique=False)
     op.create_index(
         "ix_delivery_unfinished",
         "delivery",
@@ -285,6 +286,7 @@ def downgrade() -> None:
         table_name="delivery",
         postgresql_where=sa.text("state in ('pending', 'sending')"),
     )
+    op.drop_index("ix_delivery_sent_at", table_name="delivery")
     op.drop_table("delivery")
     op.drop_index("ix_notification_user_id_id", table_name="notification")
     op.drop_table("notification")
