@@ -91,7 +91,7 @@ def somebody_elses_folder(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (a_file, "is a file.*Choose another"),
+        (a_file, "is a file.*choose another"),
         (cluster_without_version, "not a PostgreSQL cluster.*Move it away"),
         (cluster_of_another_version, "PostgreSQL 16.*runs PostgreSQL 18.*Dump it"),
         (cluster_that_is_a_file, "not a PostgreSQL cluster.*Move it away"),
