@@ -20,8 +20,8 @@ First sync: from the start of the first workflow (`ensure_all_workflows`; the st
 last source is booked as synced, through simulator, HTTP, gate, parser, PostgreSQL, worker and Temporal, all
 on this machine. Before the clock the worker was up, and the series were read and stored as onboarding does.
 Idle polls: every source HOT, nothing new, a page of up to 100 uploads read and compared each time. Back to
-back: always late, so that no timer is set. On time: at 60 % of that pace, each poll with its timer; events
-and activities are counted in the histories, from one look to the next.
+back: always late, so that no timer is set. On time: at half that pace, each poll with its timer; events and
+activities of such polls are counted in the histories, from one look to the next.
 CPU: user and system time, children included; "bench" is this program, which starts and watches. The gate is
 passed with a distance of 0."""
 
