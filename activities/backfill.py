@@ -165,6 +165,7 @@ class BackfillActivities:
                 connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
             )
             owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+        self._metrics.count_poll(source.site, "bulk")
         return BackfillResult(progress=progress, vanished=vanished, owed=bool(owed), facts=facts)
 
 

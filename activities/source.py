@@ -112,7 +112,8 @@ class SourceActivities:
             if source is None or source.removed_at is not None:
                 return PollResult(gone=True)
             result = await self._poll(source, poll.now)
-        self._metrics.count_poll(source.site, _outcome(result))
+        if not result.bulk:  # reading the whole list is counted where it is done
+            self._metrics.count_poll(source.site, _outcome(result))
         return result
 
     async def _poll(self, source: Source, now: datetime) -> PollResult:
@@ -265,8 +266,6 @@ def _facts(
 def _outcome(result: PollResult) -> str:
     if result.wait:
         return "wait"
-    if result.bulk:
-        return "bulk"
     return "new" if result.chapters else "idle"
 
 

@@ -12,10 +12,10 @@ import sys
 from rich.console import Console
 
 from bench.limit import measure_limit
-from bench.polls import measure_idle_polls
+from bench.polls import measure_idle_polls, rhythms
 from bench.report import Results, print_report
-from bench.stack import BenchStack, open_stack
-from bench.sync import FirstSync, measure_first_sync, register_sources
+from bench.stack import open_stack
+from bench.sync import measure_first_sync, register_sources
 
 _console = Console(stderr=True, highlight=False)
 
@@ -23,21 +23,17 @@ _console = Console(stderr=True, highlight=False)
 async def measure(series: int, chapters: int, polls_seconds: float) -> Results:
     _say("starting PostgreSQL, Temporal and the simulator")
     async with open_stack() as stack:
-        sync = await _first_sync(stack, series, chapters)
-        _say("the same rows again with asyncpg alone")
-        limit = await measure_limit(stack)
-        _say("idle polls")
-        saturated, paced = await measure_idle_polls(stack, polls_seconds)
-        _say("stopping")
-    return Results(limit, sync, saturated, paced)
-
-
-async def _first_sync(stack: BenchStack, series: int, chapters: int) -> FirstSync:
-    _say(f"making {series} series of {chapters} chapters and starting a worker")
-    await register_sources(stack, series, chapters)
-    async with stack.worker():
-        _say("first sync")
-        return await measure_first_sync(stack, series, chapters)
+        _say(f"making {series} series of {chapters} chapters and starting a worker")
+        await register_sources(stack, series, chapters)
+        async with stack.worker(**rhythms(series)):
+            _say("first sync")
+            sync = await measure_first_sync(stack, series, chapters)
+            _say("the same rows again with asyncpg alone")
+            limit = await measure_limit(stack)
+            _say("idle polls")
+            paced, saturated = await measure_idle_polls(stack, polls_seconds)
+            _say("stopping")
+    return Results(limit, sync, paced, saturated)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from bench.stack import BenchStack
 from fascicle.storage import tables
 from fascicle.storage.database import open_engine, upgrade
 
-CONNECTIONS = (1, 2, 4)
+CONNECTIONS = (1, 4)
 _ROUNDS = 3
 _NAME = "raw_limit"
 

@@ -9,20 +9,30 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from sqlalchemy import text
 from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHandle
 
 from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
+from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import source_workflow_id
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 
+Handle = WorkflowHandle[Any, Any]
+
 _FEEDS = "/mangadex/manga/*/feed"
+# Polls per second at which a small machine still keeps every appointment.
+_PACE = 20
 _NO_PAUSE = 0.001
-# Of what a saturated worker does; the rest is room for timers to be met.
-_PACE = 0.5
 _LOOK_EVERY = 0.2
 _PATIENCE = 120.0
+
+
+def rhythms(series: int) -> dict[str, float]:
+    """Settings: COLD sources rest, WARM ones are polled at a fixed pace, HOT ones all the time."""
+    return {"cadence_hot_seconds": _NO_PAUSE, "cadence_warm_seconds": max(1.0, series / _PACE)}
 
 
 @dataclass(frozen=True)
@@ -50,30 +60,45 @@ class IdlePolls:
 
 
 async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePolls, IdlePolls]:
-    """As fast as the worker can, then at a pace at which it keeps its appointments."""
+    """At a pace at which the worker keeps its appointments, then as fast as it can."""
     async with transaction(stack.dependencies.engine) as connection:
         source_ids = await sources.active_ids(connection)
-    saturated = await _measure(stack, source_ids, _NO_PAUSE, seconds)
-    cadence = len(source_ids) / (_PACE * saturated.polls_per_second)
-    return saturated, await _measure(stack, source_ids, cadence, seconds)
+    handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
+    await _pin(stack, Cadence.WARM)
+    begin = datetime.now(UTC)
+    await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
+    await _until_polled_since(stack, begin, len(handles))
+    # That round came all at once; one more spreads it.
+    await asyncio.sleep(rhythms(len(handles))["cadence_warm_seconds"])
+    paced = await _measure(stack, handles, seconds)
+    await _pin(stack, Cadence.HOT)
+    await _until_polled_since(stack, datetime.now(UTC), len(handles))
+    return paced, await _measure(stack, handles, seconds)
 
 
-async def _measure(
-    stack: BenchStack, source_ids: Sequence[str], cadence_seconds: float, seconds: float
-) -> IdlePolls:
-    async with stack.worker(cadence_hot_seconds=cadence_seconds, drain_seconds=5):
-        handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
-        await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
-        await _until_all_polled(stack, len(handles))
-        # The first round came all at once; one more spreads it.
-        await asyncio.sleep(1 + cadence_seconds)
-        meter = CpuMeter(stack.supervisor.pids)
-        begin = time.time()
-        await asyncio.sleep(seconds)
-        end = time.time()
-        cpu = meter.read()
-        feeds = await stack.simulator.requests(_FEEDS, since=begin)
-        histories = await asyncio.gather(*(handle.fetch_history() for handle in handles))
+async def _pin(stack: BenchStack, cadence: Cadence) -> None:
+    """Straight into the books, where the next poll finds it: steering is not what is measured."""
+    async with transaction(stack.dependencies.engine) as connection:
+        await connection.execute(text("update source set pinned_cadence = :cadence"), {"cadence": cadence})
+
+
+async def _until_polled_since(stack: BenchStack, begin: datetime, wanted: int) -> None:
+    polled = "select count(*) from source where last_checked_at > :begin"
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            if await stack.value(polled, begin=begin) == wanted:
+                return
+            await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _measure(stack: BenchStack, handles: Sequence[Handle], seconds: float) -> IdlePolls:
+    meter = CpuMeter(stack.supervisor.pids)
+    begin = time.time()
+    await asyncio.sleep(seconds)
+    end = time.time()
+    cpu = meter.read()
+    feeds = await stack.simulator.requests(_FEEDS, since=begin)
+    histories = await asyncio.gather(*(handle.fetch_history() for handle in handles))
     rounds = [part for history in histories for part in _rounds(history.events, begin, end)]
     if not rounds:
         raise AssertionError("no source was polled twice while it was watched: give it more seconds")
@@ -88,17 +113,6 @@ async def _measure(
         activities=[_count(part, EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) for part in counted],
         on_time=len(on_time) / len(rounds),
     )
-
-
-async def _until_all_polled(stack: BenchStack, sources_count: int) -> None:
-    """A new worker replays every workflow once; that is not what is measured here."""
-    now = datetime.now(UTC)
-    async with asyncio.timeout(_PATIENCE):
-        while True:
-            polled = await stack.value("select count(*) from source where last_checked_at > :now", now=now)
-            if polled == sources_count:
-                return
-            await asyncio.sleep(_LOOK_EVERY)
 
 
 def _rounds(events: Sequence[Any], begin: float, end: float) -> list[Sequence[Any]]:

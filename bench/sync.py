@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
+from fascicle.domain.cadence import Cadence
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from simulator.specs import SeriesSpec
@@ -30,12 +31,17 @@ async def register_sources(stack: BenchStack, series: int, chapters: int) -> Non
     """Onboarding up to the workflow's start: the series' page is read and its rows are stored."""
     site = stack.dependencies.sites.named("mangadex")
     for number in range(series):
-        # A daily release keeps every source HOT.
-        spec = SeriesSpec(title=f"Series {number:04}", chapters=chapters, release_interval_hours=24)
-        address = await stack.simulator.add_series(spec)
+        address = await stack.simulator.add_series(SeriesSpec(title=f"Series {number:04}", chapters=chapters))
         info = await site.series(address.id)
         async with transaction(stack.dependencies.engine) as connection:
-            await sources.add(connection, site=site.name, info=info, series_id=None, languages=["en"])
+            await sources.add(
+                connection,
+                site=site.name,
+                info=info,
+                series_id=None,
+                languages=["en"],
+                cadence=Cadence.COLD,  # it rests after its first sync until it is told otherwise
+            )
 
 
 async def measure_first_sync(stack: BenchStack, series: int, chapters: int) -> FirstSync:

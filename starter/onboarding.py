@@ -200,6 +200,7 @@ def _workflow_input(row: dict[str, Any]) -> SourceInput:
         cadence=Cadence(row["cadence"]),
         circuit=Circuit(row["circuit"]),
         failure_count=row["failure_count"],
+        synced=row["first_synced_at"] is not None,
         paused=row["paused_at"] is not None,
         pause_reason=row["paused_reason"] or "",
         due_at=row["next_check_at"],

@@ -112,7 +112,8 @@ class Harness:
 
         async def over() -> bool:
             now = await self.status(source)
-            return bool(now["polls"] > before and (now["paused"] or "next " in now["waiting_for"]))
+            rests = "next " in now["waiting_for"] or "resume" in now["waiting_for"]
+            return bool(now["polls"] > before and rests)
 
         await eventually(over, what="the poll")
 

@@ -96,7 +96,9 @@ class SourceWorkflow:
     async def _wait_until_something_is_due(self) -> None:
         state = self._state
         if state.paused:
+            self._waiting_for = "somebody to resume it"
             await workflow.wait_condition(self._has_wishes)
+            self._waiting_for = ""
             return
         why = f"next look at {state.facts.title}: {state.facts.cadence}"
         if self._is_probing():
@@ -122,6 +124,9 @@ class SourceWorkflow:
         self._state.polls += 1
         self._state.last_poll_at = workflow.now()
         try:
+            if not self._state.synced:
+                await self._read_everything()
+                return
             result = await self._look()
             if result.wait is not None:
                 return  # told to stop or pause while waiting: still due
@@ -172,6 +177,7 @@ class SourceWorkflow:
         if result.owed:
             await self._announce_owed()
         self._state.refused_starts = 0
+        self._state.synced = True
         new = result.progress.new if result.progress else 0
         self._settle(result.facts, f"read the whole list, {new} new")
 

@@ -17,6 +17,7 @@ class SourceState(BaseModel):
 
     facts: SourceFacts
     due_at: datetime
+    synced: bool = True
     paused: bool = False
     pause_reason: str = ""
     polls: int = 0
@@ -35,6 +36,8 @@ class SourceInput(BaseModel):
     cadence: Cadence = Cadence.HOT
     circuit: Circuit = Circuit.CLOSED
     failure_count: int = 0
+    synced: bool = False
+    """Its whole list was read before; a first sync begins with that, not with a look at the newest."""
     paused: bool = False
     pause_reason: str = ""
     due_at: datetime | None = None
@@ -70,7 +73,13 @@ def first_state(source: SourceInput) -> SourceState:
         failure_count=source.failure_count,
         next_check_at=due_at,
     )
-    return SourceState(facts=facts, due_at=due_at, paused=source.paused, pause_reason=source.pause_reason)
+    return SourceState(
+        facts=facts,
+        due_at=due_at,
+        synced=source.synced,
+        paused=source.paused,
+        pause_reason=source.pause_reason,
+    )
 
 
 def details(status: SourceStatus) -> str:
