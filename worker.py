@@ -8,6 +8,7 @@ It serves the Temporal of TEMPORAL_ADDRESS and the database of DATABASE_URL.
 import argparse
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -133,6 +134,7 @@ class WorkerProcess:
             return
         self._metrics.show_zeros(dependencies.sites.names)
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
+        _calm_the_collector()
         running = [asyncio.create_task(worker.run()) for worker in workers]
         self._state = "running"
         log.info("worker_started", queues=list(self._queues))
@@ -226,6 +228,13 @@ async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
                 raise
             log.warning("waiting_for_service", error=error.message)
             await asyncio.sleep(1)
+
+
+def _calm_the_collector() -> None:
+    """Pages of JSON are many objects and little garbage; looking for it took 30 % of a backfill's CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 100)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -6,17 +6,16 @@ from temporalio import workflow
 from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from workflows import policies
-from workflows.children import start_once
-from workflows.failures import error_record
-from workflows.notify import NotifyInput
-
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
     from activities.chapter import ChapterActivities, IngestInput, StoreInput, StoreResult
     from activities.dead_letter import BuryInput, DeadLetterActivities
     from fascicle.domain.names import ingest_job_key, notify_workflow_id
+    from workflows import policies
+    from workflows.children import start_once
+    from workflows.failures import error_record
+    from workflows.notify import NotifyInput
 
 
 class IngestResult(BaseModel):

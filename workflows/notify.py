@@ -6,9 +6,6 @@ from temporalio import workflow
 from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from workflows import policies
-from workflows.failures import error_record
-
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
@@ -21,6 +18,8 @@ with workflow.unsafe.imports_passed_through():
         NotifyActivities,
     )
     from fascicle.domain.names import DELIVER_QUEUE
+    from workflows import policies
+    from workflows.failures import error_record
 
 
 class NotifyInput(BaseModel):

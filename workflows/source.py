@@ -5,11 +5,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.common import Priority, SearchAttributeKey
 
-from workflows.children import start_once
-from workflows.notify import NotifyInput
-from workflows.source_calls import GaveUp, SourceCalls
-from workflows.source_state import SourceInput, SourceStatus, details, first_state
-
+# Passed through, the helpers too: the sandbox runs what it imports anew for each workflow, models included.
 with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
     from activities.chapter import IngestInput
@@ -19,6 +15,10 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import ingest_workflow_id, notify_workflow_id
+    from workflows.children import start_once
+    from workflows.notify import NotifyInput
+    from workflows.source_calls import GaveUp, SourceCalls
+    from workflows.source_state import SourceInput, SourceStatus, details, first_state
 
 # A site that refuses this often in one poll is failing, however politely it says so.
 MOST_REFUSALS = 20
