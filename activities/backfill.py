@@ -38,6 +38,7 @@ class BackfillProgress(BaseModel):
     total: int = 0
     new: int = 0
     newest: datetime | None = None
+    partial: bool = False
 
     def advance(self, page: ListingPage, new: int) -> None:
         if self.pages == 0:
@@ -46,13 +47,14 @@ class BackfillProgress(BaseModel):
         self.rows += page.rows
         self.new += new
         self.cursor = page.next_cursor
+        self.partial = self.partial or page.partial
         published = [u.published_at for u in page.uploads if u.published_at]
         self.newest = max([*published, *([self.newest] if self.newest else [])], default=None)
 
     @property
     def is_complete(self) -> bool:
         """Fewer rows than promised: something moved meanwhile. None at all: rather a fault than a fact."""
-        return 0 < self.total <= self.rows
+        return not self.partial and 0 < self.total <= self.rows
 
 
 class BackfillInput(BaseModel):

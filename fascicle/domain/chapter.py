@@ -71,6 +71,26 @@ class ListingPage:
     """How many entries the page had, those we could not use included."""
     total: int
     next_cursor: str | None
+    partial: bool = False
+    """The site shows only part of its list: nothing can be concluded from what is missing."""
+
+
+@dataclass(frozen=True)
+class LatestEntry:
+    """A line of a site's "what is new for everyone"."""
+
+    series_key: str
+    upload_id: str
+    at: datetime | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class LatestPage:
+    """Newest first."""
+
+    entries: Sequence[LatestEntry]
+    next_cursor: str | None
 
 
 def fold_uploads(

@@ -2,9 +2,9 @@
 
 import ipaddress
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from fascicle.domain.chapter import ListingPage, SeriesInfo
+from fascicle.domain.chapter import LatestPage, ListingPage, SeriesInfo
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
 
@@ -25,6 +25,15 @@ class ChapterSite(Protocol):
 
     async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
         """A page of the whole list, in an order to which new uploads are only appended."""
+        ...
+
+
+@runtime_checkable
+class SweepableSite(Protocol):
+    """A site that lists what is new for everyone (C16)."""
+
+    async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
+        """A page of the newest uploads of all series; `cursor` None is the top."""
         ...
 
 

@@ -50,6 +50,8 @@ def _reference(name: str, target: str) -> Column[object]:
     return Column(name, ForeignKey(target, ondelete="CASCADE"), nullable=False)
 
 
+_MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
+
 series = Table(
     "series",
     metadata,
@@ -86,6 +88,7 @@ source = Table(
     _time("last_success_at"),
     _time("last_new_at"),
     _time("next_check_at"),
+    Column("next_check_reason", Text),
     _time("paused_at"),
     Column("paused_reason", Text),
     _time("removed_at"),
@@ -160,7 +163,15 @@ app_user = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
+    # How and how often this person is told; an entry of the library may say otherwise for its series.
+    Column("mode", Text, nullable=False, server_default="immediate"),
+    Column("languages", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("time_zone", Text, nullable=False, server_default="UTC"),
+    Column("digest_hour", Integer, nullable=False, server_default="9"),
+    Column("daily_cap", Integer),
     _time("created_at", now=True),
+    CheckConstraint(_MODES, name="mode"),
+    CheckConstraint("digest_hour between 0 and 23", name="digest_hour"),
 )
 
 channel = Table(
@@ -179,8 +190,25 @@ library_entry = Table(
     Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE"), primary_key=True),
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
     Column("notify", Boolean, nullable=False, server_default=text("true")),
+    Column("mode", Text),
+    Column("languages", ARRAY(Text)),
+    # A site's name or a source's id: whose link a message carries if it has the chapter.
+    Column("preferred_source", Text),
+    # Everything up to here was read; the volume counts only where numbering restarts.
+    Column("read_number", Numeric),
+    Column("read_volume", Numeric),
     _time("created_at", now=True),
+    CheckConstraint(_MODES, name="mode"),
     Index("ix_library_entry_series_id_user_id", "series_id", "user_id"),
+)
+
+digest = Table(
+    "digest",
+    metadata,
+    _big_id(),
+    _reference("user_id", "app_user.id"),
+    Column("mode", Text, nullable=False),
+    _time("created_at", now=True),
 )
 
 notification = Table(
@@ -189,19 +217,33 @@ notification = Table(
     _big_id(),
     _reference("user_id", "app_user.id"),
     _reference("chapter_id", "logical_chapter.id"),
+    # `immediate`, or the digest it goes into; `read` when the person had read it before the digest came.
+    Column("mode", Text, nullable=False, server_default="immediate"),
+    _time("digest_at"),
+    Column("digest_id", ForeignKey("digest.id", ondelete="SET NULL")),
     _time("created_at", now=True),
     UniqueConstraint("chapter_id", "user_id"),
+    CheckConstraint("mode in ('immediate', 'hourly', 'daily', 'read')", name="mode"),
     Index("ix_notification_user_id_id", "user_id", "id"),
+    Index("ix_notification_user_id_created_at", "user_id", "created_at"),
+    Index("ix_notification_digest_id", "digest_id"),
+    Index(
+        "ix_notification_digest_due",
+        "digest_at",
+        postgresql_where=text("digest_id is null and mode in ('hourly', 'daily')"),
+    ),
 )
 
 delivery = Table(
     "delivery",
     metadata,
     _big_id(),
-    _reference("notification_id", "notification.id"),
+    # About one chapter, or about all of a digest.
+    Column("notification_id", ForeignKey("notification.id", ondelete="CASCADE")),
+    Column("digest_id", ForeignKey("digest.id", ondelete="CASCADE")),
     _reference("channel_id", "channel.id"),
     # Held here as well so that the deliveries of one chapter are one index range.
-    Column("chapter_id", BigInteger, nullable=False),
+    Column("chapter_id", BigInteger),
     Column("state", Text, nullable=False, server_default="pending"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     _time("next_attempt_at", now=True),
@@ -209,6 +251,8 @@ delivery = Table(
     _time("sent_at"),
     Column("last_error", Text),
     UniqueConstraint("notification_id", "channel_id"),
+    UniqueConstraint("digest_id", "channel_id"),
+    CheckConstraint("num_nonnulls(notification_id, digest_id) = 1", name="one_subject"),
     CheckConstraint(
         "state in ('pending', 'sending', 'sent', 'failed', 'unconfirmed', 'discarded')", name="state"
     ),
@@ -217,6 +261,11 @@ delivery = Table(
         "ix_delivery_unfinished",
         "chapter_id",
         postgresql_where=text("state in ('pending', 'sending')"),
+    ),
+    Index(
+        "ix_delivery_unfinished_digest",
+        "digest_id",
+        postgresql_where=text("digest_id is not null and state in ('pending', 'sending')"),
     ),
 )
 
@@ -232,6 +281,33 @@ gate = Table(
     Column("delay_seconds", Float, nullable=False),
     Column("failures", Integer, nullable=False, server_default="0"),
     _time("updated_at", now=True),
+)
+
+sweep = Table(
+    "sweep",
+    metadata,
+    Column("site", Text, primary_key=True),
+    # How far the site's list of news has been read and the sources woken. Opaque but to fascicle.domain.sweep.
+    Column("cursor", JSONB),
+    _time("last_success_at"),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("last_error", Text),
+)
+
+import_entry = Table(
+    "import_entry",
+    metadata,
+    # The digest of the file's contents: the same file again goes on where it was.
+    Column("fingerprint", Text, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("title", Text),
+    Column("url", Text),
+    Column("state", Text, nullable=False, server_default="pending"),
+    Column("source_id", Text),
+    # Why it failed or is doubtful, and the candidates to choose from.
+    Column("detail", JSONB),
+    _time("updated_at", now=True),
+    CheckConstraint("state in ('pending', 'added', 'present', 'doubtful', 'failed')", name="state"),
 )
 
 dead_letter = Table(
