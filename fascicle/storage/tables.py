@@ -287,7 +287,7 @@ sweep = Table(
     "sweep",
     metadata,
     Column("site", Text, primary_key=True),
-    # How far the site's list of news has been read and the sources woken. Opaque but to fascicle.domain.sweep.
+    # How far the list of news has been read and the sources woken; opaque but to fascicle.domain.sweep.
     Column("cursor", JSONB),
     _time("last_success_at"),
     Column("failures", Integer, nullable=False, server_default="0"),
