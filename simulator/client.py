@@ -11,7 +11,7 @@ from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
 from simulator.simulation import WorldName
 from simulator.sink import SinkMessage
-from simulator.specs import SeriesSpec, UploadSpec
+from simulator.specs import SeriesSpec, SeriesStatus, UploadSpec
 from simulator.upload import Upload
 
 TIMEOUT = httpx.Timeout(30.0)
@@ -33,6 +33,7 @@ class SeriesAddress(BaseModel):
 
 class SeriesSummary(SeriesAddress):
     title: str
+    status: SeriesStatus
     languages: list[str]
     uploads: int
     next_chapter: str

@@ -190,6 +190,7 @@ def _summary(request: Request, series: Series) -> dict[str, Any]:
     return {
         **_addresses(request, series),
         "title": series.title,
+        "status": series.about.status,
         "languages": series.available_languages,
         "uploads": len(series.index),
         "next_chapter": series.next_chapter()[0],

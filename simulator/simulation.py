@@ -8,6 +8,7 @@ from simulator.demo import add_demo_series
 from simulator.faults import Faults
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
+from simulator.shelf import add_shelf
 from simulator.sink import Sink
 from simulator.world import World
 
@@ -39,7 +40,9 @@ class Simulation:
 
     def fill(self, world_name: WorldName) -> None:
         if world_name == "demo":
-            add_demo_series(self.world)
+            with self.world.changing():
+                add_demo_series(self.world)
+                add_shelf(self.world)
 
     def reset(self, world_name: WorldName = "empty") -> None:
         """Forget everything, then begin with the named world."""

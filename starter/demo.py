@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from sqlalchemy import text
@@ -20,7 +21,8 @@ _RHYTHM = {
     "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0.1",
     "FASCICLE_CADENCE_HOT_SECONDS": "5",
     "FASCICLE_CADENCE_WARM_SECONDS": "10",
-    "FASCICLE_CADENCE_COLD_SECONDS": "20",
+    # Three hundred series from the shelf must leave room for the six.
+    "FASCICLE_CADENCE_COLD_SECONDS": "120",
 }
 
 
@@ -34,9 +36,9 @@ def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, 
 
 
 async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url: str) -> int:
-    """Add every series of the simulator and a reader who follows them. Repeatable."""
+    """Add the running series of the simulator and a reader who follows them. Repeatable."""
     async with SimulatorControl(simulator_url) as control:
-        listed = await control.series()
+        listed = [series for series in await control.series() if series.status != "completed"]
     added = await asyncio.gather(*(add_source(dependencies, client, series.site_url) for series in listed))
     channel = simulator_url.replace("http://", "json://") + f"/sink/{READER}"
     async with transaction(dependencies.engine) as connection:
@@ -49,3 +51,13 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
         for onboarded in added:
             await library.follow(connection, reader, onboarded.source["series_id"])
     return len(added)
+
+
+async def write_shelf(simulator_url: str, path: Path) -> int:
+    """The addresses of the simulator's completed series, to try an import with; how many they are."""
+    async with SimulatorControl(simulator_url) as control:
+        listed = [series for series in await control.series() if series.status == "completed"]
+    lines = [f"# {len(listed)} completed series of the demo: fascicle source import {path}"]
+    lines += [f"{series.site_url}  # {series.title}" for series in listed]
+    await asyncio.to_thread(path.write_text, "\n".join(lines) + "\n", encoding="utf-8")
+    return len(listed)

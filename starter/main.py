@@ -7,6 +7,7 @@ import typer
 
 from starter import configuration, dead_letters, library, operations, source
 from starter.context import leave
+from starter.import_command import import_file
 from starter.output import print_error, print_line
 from starter.up import up
 
@@ -21,6 +22,7 @@ app.command("doctor")(operations.doctor)
 app.command("config")(configuration.config)
 app.command("setup")(operations.setup)
 app.add_typer(operations.db_app, name="db")
+source.app.command("import")(import_file)
 app.add_typer(source.app, name="source")
 app.command("chapters")(library.chapters)
 app.add_typer(library.user_app, name="user")

@@ -56,18 +56,46 @@ async def add_source(
         await ensure_workflow(dependencies, client, known.id)
         return Onboarded(await _row(dependencies, known.id), created=False)
     info = await _series_info(site, key, on_wait)
+    return await add_known_series(
+        dependencies,
+        client,
+        site.name,
+        info,
+        series_id=series_id,
+        languages=languages,
+        cadence=cadence,
+        announce_history=announce_history,
+        anew=known is not None,
+    )
+
+
+async def add_known_series(
+    dependencies: Dependencies,
+    client: Client,
+    site: str,
+    info: SeriesInfo,
+    *,
+    series_id: str | None = None,
+    languages: list[str] | None = None,
+    cadence: Cadence | None = None,
+    announce_history: bool = False,
+    anew: bool = False,
+) -> Onboarded:
+    """Follow a series whose site was asked already.
+
+    `anew`: it was removed once and may have a workflow that is told to stop but has not yet; it is replaced.
+    """
     async with transaction(dependencies.engine) as connection:
         source_id, created = await sources.add(
             connection,
-            site=site.name,
+            site=site,
             info=info,
             series_id=series_id,
             languages=languages or dependencies.settings.languages,
             cadence=cadence,
             announce_history=announce_history,
         )
-    # A source that was removed may have a workflow that is told to stop but has not yet: it is replaced.
-    await ensure_workflow(dependencies, client, source_id, anew=known is not None)
+    await ensure_workflow(dependencies, client, source_id, anew=anew)
     return Onboarded(await _row(dependencies, source_id), created)
 
 

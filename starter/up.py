@@ -26,7 +26,7 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
 from starter.context import demo_folder, leave, run, temporal_is_named, usable_dependencies
-from starter.demo import demo_environment, onboard_demo
+from starter.demo import demo_environment, onboard_demo, write_shelf
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain
@@ -78,6 +78,8 @@ class Stack:
         self._stop = asyncio.Event()
         self._starting = ""
         self._published: dict[str, str | int] = {"pid": os.getpid()}
+        self._shelf = self._folder.path / "shelf.txt"
+        self._shelved = 0
 
     async def run(self) -> None:
         self._install_signal_handlers()
@@ -182,6 +184,7 @@ class Stack:
             count = await onboard_demo(dependencies, client, str(self._published["simulator"]))
             every = self._settings.demo_release_seconds
             say("demo", f"{count} series, a new chapter every {every:g} s", "cyan")
+            self._shelved = await write_shelf(str(self._published["simulator"]), self._shelf)
 
     async def _start_worker(self) -> None:
         self._say_starting("the worker")
@@ -209,6 +212,8 @@ class Stack:
         if "web_ui" in self._published:
             say("ready", f"Temporal Web UI  {self._published['web_ui']}", "green")
         say("ready", f"ops pages        {self._published['ops']}/ready  /health  /metrics", "green")
+        if self._shelved:
+            say("ready", f"{self._shelved} more: try: fascicle source import {plain(self._shelf)}", "green")
         say("ready", "try: fascicle status, fascicle source list, fascicle --help", "green")
 
     def _on_event(self, name: str, what: str) -> None:

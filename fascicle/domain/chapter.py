@@ -63,6 +63,16 @@ class SeriesInfo:
 
 
 @dataclass(frozen=True)
+class SeriesMatch:
+    """What a search found: a series, all it is called, and its ids with the trackers it links to."""
+
+    info: SeriesInfo
+    titles: tuple[str, ...]
+    anilist_id: str | None = None
+    mal_id: str | None = None
+
+
+@dataclass(frozen=True)
 class ListingPage:
     """One page of a site's chapter list. `next_cursor` is opaque; None means the end was reached."""
 

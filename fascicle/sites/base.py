@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from fascicle.domain.chapter import LatestPage, ListingPage, SeriesInfo
+from fascicle.domain.chapter import LatestPage, ListingPage, SeriesInfo, SeriesMatch
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
 
@@ -34,6 +34,22 @@ class SweepableSite(Protocol):
 
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
         """A page of the newest uploads of all series; `cursor` None is the top."""
+        ...
+
+
+@runtime_checkable
+class SearchableSite(Protocol):
+    """A site that finds series by title, and tells about many at once (C14)."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def search(self, title: str) -> list[SeriesMatch]:
+        """Series called like this, the likeliest first."""
+        ...
+
+    async def many(self, keys: Sequence[str]) -> list[SeriesInfo]:
+        """Those of the series that exist, in a request per hundred."""
         ...
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from fascicle.domain.chapter import ListingPage, SeriesInfo, Upload
+from fascicle.domain.chapter import ListingPage, SeriesInfo, SeriesMatch, Upload
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import Answer, Gated, HttpClient
@@ -15,6 +15,8 @@ NAME = "mangadex"
 PUBLIC_URL = "https://mangadex.org"
 NEWEST_PAGE = 100
 EVERYTHING_PAGE = 500
+SERIES_PAGE = 100
+SEARCH_PAGE = 20
 # The API refuses offset + limit beyond this; a longer list goes on in a window of its own.
 WINDOW = 10_000
 
@@ -46,16 +48,31 @@ class MangaDex:
 
     async def series(self, key: str) -> SeriesInfo:
         answer = await self._http.get(f"{self._base}/manga/{key}", self._gate)
-        data = _collection(answer).get("data")
-        if not isinstance(data, dict) or not isinstance(data.get("attributes"), dict):
+        info = _series_info(_collection(answer).get("data"))
+        if info is None:
             raise _unexpected(answer, "no manga in it")
-        attributes = data["attributes"]
-        return SeriesInfo(
-            site_key=key,
-            title=_title(attributes) or key,
-            url=f"{PUBLIC_URL}/title/{key}",
-            numbering_restarts=bool(attributes.get("chapterNumbersResetOnNewVolume")),
-        )
+        return info
+
+    async def many(self, keys: Sequence[str]) -> list[SeriesInfo]:
+        found: list[SeriesInfo] = []
+        unique = list(dict.fromkeys(keys))
+        for start in range(0, len(unique), SERIES_PAGE):
+            asked = unique[start : start + SERIES_PAGE]
+            rows = await self._manga({"ids[]": asked, "limit": SERIES_PAGE})
+            found += [info for row in rows if (info := _series_info(row))]
+        return found
+
+    async def search(self, title: str) -> list[SeriesMatch]:
+        rows = await self._manga({"title": title, "limit": SEARCH_PAGE, "order[relevance]": "desc"})
+        return [match for row in rows if (match := _series_match(row))]
+
+    async def _manga(self, params: dict[str, Any]) -> list[Any]:
+        asked = {"contentRating[]": _RATINGS, **params}
+        answer = await self._http.get(f"{self._base}/manga", self._gate, params=asked)
+        rows = _collection(answer).get("data")
+        if not isinstance(rows, list):
+            raise _unexpected(answer, "no list of manga")
+        return rows
 
     async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
         offset = int(cursor or 0)
@@ -107,6 +124,40 @@ def _collection(answer: Answer) -> dict[str, Any]:
 
 def _unexpected(answer: Answer, what: str) -> RetryableError:
     return RetryableError("bad_answer", f"{answer.place} answered oddly: {what}.", http_status=answer.status)
+
+
+def _series_info(row: Any) -> SeriesInfo | None:
+    """A manga; None for what is none."""
+    if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict):
+        return None
+    key = _text(row.get("id"))
+    if key is None:
+        return None
+    attributes = row["attributes"]
+    return SeriesInfo(
+        site_key=key,
+        title=_title(attributes) or key,
+        url=f"{PUBLIC_URL}/title/{key}",
+        numbering_restarts=bool(attributes.get("chapterNumbersResetOnNewVolume")),
+    )
+
+
+def _series_match(row: Any) -> SeriesMatch | None:
+    info = _series_info(row)
+    if info is None:
+        return None
+    attributes = row["attributes"]
+    others = attributes.get("altTitles")
+    named = [attributes.get("title"), *(others if isinstance(others, list) else ())]
+    titles = [text for names in named if isinstance(names, dict) for text in map(_text, names.values())]
+    links = attributes.get("links")
+    known = links if isinstance(links, dict) else {}
+    return SeriesMatch(
+        info=info,
+        titles=tuple(dict.fromkeys(title for title in titles if title)),
+        anilist_id=_text(known.get("al")),
+        mal_id=_text(known.get("mal")),
+    )
 
 
 def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], int, int]:

@@ -57,7 +57,7 @@ async def test_sink(remote: SimulatorControl, simulator: RunningSimulator) -> No
 async def test_health_reset_and_refusal(remote: SimulatorControl) -> None:
     assert await remote.is_healthy()
     await remote.reset("demo")
-    assert len(await remote.series()) == 6
+    assert len(await remote.series()) == 306
     with pytest.raises(ControlRefusedError, match=r"404 .*no series"):
         await remote.release("nowhere")
     async with SimulatorControl("http://127.0.0.1:1") as nobody:

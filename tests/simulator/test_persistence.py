@@ -102,5 +102,5 @@ def test_reset_empties_the_files_too(tmp_path: Path) -> None:
 def test_the_file_is_plain_json(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     Simulation.begin("demo", path)
-    assert len(orjson.loads(path.read_bytes())["series"]) == 6
+    assert len(orjson.loads(path.read_bytes())["series"]) == 306
     assert stat.S_ISREG(path.stat().st_mode)

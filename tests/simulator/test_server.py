@@ -45,7 +45,7 @@ def test_command_says_where_it_is_and_ends_cleanly(
     state = tmp_path / "state.json"
     with command("--port", "0", "--world", "demo", "--state", str(state)) as process:
         address = address_in(process)
-        assert http.get(f"{address}/_sim/health").json()["series"] == 6
+        assert http.get(f"{address}/_sim/health").json()["series"] == 306
         process.send_signal(stop)
         output, errors = process.communicate(timeout=5)
     assert (process.returncode, output, errors) == (0, "", "")
@@ -101,4 +101,4 @@ def test_two_simulators_do_not_share_anything(http: httpx.Client) -> None:
     with RunningSimulator("demo") as first, RunningSimulator() as second:
         assert first.url != second.url
         series = [http.get(f"{each.url}/_sim/series").json() for each in (first, second)]
-    assert [len(listed) for listed in series] == [6, 0]
+    assert [len(listed) for listed in series] == [306, 0]

@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from simulator.demo import add_demo_series
+from simulator.shelf import shelf
 from simulator.specs import SeriesSpec, UploadSpec
 from simulator.world import TakenError, UnknownSeriesError, UnknownUploadError, World
 
@@ -151,3 +152,11 @@ def test_demo_world_has_the_oddities_of_real_series(world: World) -> None:
     assert any(upload.is_unavailable for upload in world.index)
     assert {"en", "fr", "pt-br"} <= {upload.language for upload in world.index}
     assert max(upload.created_at for upload in world.index) <= NOON
+
+
+def test_the_shelf_is_always_the_same_and_never_released() -> None:
+    specs = list(shelf())
+    assert [spec.title for spec in specs] == [spec.title for spec in shelf()]
+    assert len({spec.title for spec in specs}) == 300
+    assert {spec.status for spec in specs} == {"completed"}
+    assert {isinstance(spec.chapters, int) and 3 <= spec.chapters <= 12 for spec in specs} == {True}

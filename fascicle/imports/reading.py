@@ -1,0 +1,150 @@
+"""From a file to what it asks for: size caps, decompression, recognising the format."""
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from fascicle.imports.anilist import parse_anilist
+from fascicle.imports.csv_table import parse_csv
+from fascicle.imports.mal import parse_mal
+from fascicle.imports.opml import parse_opml
+from fascicle.imports.tachibk import parse_tachibk
+from fascicle.imports.urls import looks_like_urls, parse_urls
+from fascicle.imports.wanted import MAX_ROWS, Parsed, Wanted, unusable
+
+MAX_BYTES = 100_000_000
+# Text becomes many small objects, each larger than what it was made from.
+MAX_TEXT_BYTES = 32_000_000
+
+_GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 20
+_BACKUP_NAMES = (".tachibk", ".proto", ".proto.gz")
+_OTHER_THINGS = {
+    b"PK\x03\x04": "a ZIP archive: unpack it first",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8": "a picture",
+    b"%PDF": "a PDF",
+    b"SQLite format": "a database",
+}
+
+
+class Format(StrEnum):
+    AUTO = "auto"
+    URLS = "urls"
+    CSV = "csv"
+    OPML = "opml"
+    TACHIBK = "tachibk"
+    ANILIST = "anilist"
+    MAL = "mal"
+
+
+@dataclass(frozen=True)
+class ImportFile:
+    format: Format
+    wanted: list[Wanted]
+    notes: tuple[str, ...]
+    digest: str
+    """Of the contents and of how they were read: the same again means the same rows."""
+
+
+def read_import(path: Path, wished: Format, is_series: Callable[[str], bool]) -> ImportFile:
+    """Raises a UsageError that says what is wrong. `is_series` tells addresses of series on known sites."""
+    raw = _read_capped(path)
+    packed = raw.startswith(_GZIP)
+    data = _unpacked(raw) if packed else raw
+    if not data.strip():
+        raise unusable(f"{path} is empty.")
+    text = _as_text(data)
+    kind = wished if wished is not Format.AUTO else _recognised(path, data, text, packed)
+    parsed = _parse(kind, data, text, is_series)
+    if len(parsed.wanted) > MAX_ROWS:
+        raise unusable(f"{len(parsed.wanted):,} series are too many for one file; the most are {MAX_ROWS:,}.")
+    if not parsed.wanted:
+        raise unusable(". ".join([f"There are no series in {path}", *parsed.notes]) + ".")
+    digest = hashlib.sha256(f"{kind}\n".encode() + raw).hexdigest()
+    return ImportFile(kind, parsed.wanted, parsed.notes, digest)
+
+
+def _read_capped(path: Path) -> bytes:
+    if not path.is_file():
+        raise unusable(f"{path} is not a file." if path.exists() else f"There is no file {path}.")
+    try:
+        if path.stat().st_size <= MAX_BYTES:
+            return path.read_bytes()
+    except OSError as error:
+        raise unusable(f"{path} cannot be read: {error.strerror}.") from error
+    raise unusable(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: that is no list of series.")
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """Decompressed piece by piece, so that a small bomb cannot become a large one."""
+    unpacked = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            while piece := file.read(_CHUNK):
+                unpacked += piece
+                if len(unpacked) > MAX_BYTES:
+                    raise unusable(f"Decompressed, it is larger than {MAX_BYTES // 1_000_000} MB; not read.")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise unusable(f"The compressed file is damaged or incomplete ({error}). Copy it again.") from error
+    return bytes(unpacked)
+
+
+def _as_text(data: bytes) -> str | None:
+    """The file as text, or None for a binary one."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encodings: tuple[str, ...] = ("utf-16",)
+    else:
+        encodings = ("utf-8-sig", "cp1252")  # what spreadsheets write in the West
+    for encoding in encodings:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return None if any(c in text for c in "\0\x01\x02\x03\x04\x05\x06\x08\x12\x1a") else text
+    return None
+
+
+def _recognised(path: Path, data: bytes, text: str | None, packed: bool) -> Format:
+    if text is None:
+        return _recognised_binary(path, data, packed)
+    start = text[:10_000].lstrip()
+    if start.startswith(("{", "[")):
+        return Format.ANILIST
+    if start.startswith("<"):
+        if "<opml" in start.lower():
+            return Format.OPML
+        if "<myanimelist" in start:
+            return Format.MAL
+        raise unusable("This is XML, but neither OPML nor a MyAnimeList export.")
+    return Format.URLS if looks_like_urls(text) else Format.CSV
+
+
+def _recognised_binary(path: Path, data: bytes, packed: bool) -> Format:
+    for beginning, name in _OTHER_THINGS.items():
+        if data.startswith(beginning):
+            raise unusable(f"{path} is {name}.")
+    if packed or path.name.lower().endswith(_BACKUP_NAMES):
+        return Format.TACHIBK
+    known = ", ".join(Format)
+    raise unusable(f"{path} is nothing that can be imported. If you know better, give --format ({known}).")
+
+
+def _parse(kind: Format, data: bytes, text: str | None, is_series: Callable[[str], bool]) -> Parsed:
+    if kind is Format.TACHIBK:
+        return parse_tachibk(data)
+    if text is None:
+        raise unusable(f"The file is not text, so it is not {kind}.")
+    if len(data) > MAX_TEXT_BYTES:
+        raise unusable(f"As {kind} it is larger than {MAX_TEXT_BYTES // 1_000_000} MB; split it.")
+    if kind is Format.OPML:
+        return parse_opml(data, is_series)
+    if kind is Format.MAL:
+        return parse_mal(data)
+    readers = {Format.URLS: parse_urls, Format.CSV: parse_csv, Format.ANILIST: parse_anilist}
+    return readers[kind](text)

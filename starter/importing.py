@@ -1,0 +1,296 @@
+"""Importing a file's series (C14): few requests, each row settled on its own, nothing guessed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from fascicle.domain.chapter import SeriesInfo, SeriesMatch
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
+from fascicle.imports.matching import candidates, choose, reason
+from fascicle.imports.reading import ImportFile
+from fascicle.imports.wanted import Wanted
+from fascicle.sites.base import ChapterSite, SearchableSite
+from fascicle.storage import imports as entries
+from fascicle.storage.database import transaction
+from fascicle.storage.imports import KnownSource
+from starter.context import Reach
+from starter.onboarding import add_known_series, ensure_workflow
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+BATCH = 100
+_AT_ONCE = 10
+_ATTEMPTS = 3
+_LONGEST_WAIT = 3600.0
+_CANDIDATES = 5
+# One title of an AniList entry often finds what another does not; more than two are not worth the requests.
+_SEARCHES = 2
+
+
+class Display(Protocol):
+    """Where a person sees how it goes."""
+
+    def start(self, total: int, finished: int) -> None: ...
+    def settled(self) -> None: ...
+    def waiting(self, site: str, seconds: float) -> None: ...
+
+
+@dataclass
+class Report:
+    """What became of the rows. `present` counts those of an earlier run, too."""
+
+    rows: int
+    added: int = 0
+    present: int = 0
+    doubtful: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Row:
+    position: int
+    wanted: Wanted
+
+
+class Importer:
+    def __init__(
+        self,
+        reach: Reach,
+        file: ImportFile,
+        display: Display,
+        *,
+        user_id: str | None = None,
+        languages: list[str] | None = None,
+    ) -> None:
+        self._dependencies = reach.dependencies
+        self._client = reach.client
+        self._file = file
+        self._display = display
+        self._user_id = user_id
+        self._languages = languages
+        self._fingerprint = f"{file.digest}:{user_id or ''}"
+        self._report = Report(len(file.wanted))
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self) -> Report:
+        """Safe to break off at any moment, and to repeat."""
+        rows = await self._unfinished()
+        by_site, by_title = await self._sorted_by_way(rows)
+        for site, keyed in by_site.items():
+            for start in range(0, len(keyed), BATCH):
+                await self._add_by_key(self._site(site), keyed[start : start + BATCH])
+        await self._each(self._add_by_title, by_title)
+        self._report.doubtful.sort(key=lambda row: row["position"])
+        self._report.failed.sort(key=lambda row: row["position"])
+        return self._report
+
+    async def _unfinished(self) -> list[Row]:
+        listed = [(wanted.title, wanted.url) for wanted in self._file.wanted]
+        async with transaction(self._dependencies.engine) as connection:
+            finished = await entries.begin(connection, self._fingerprint, listed)
+        self._report.present += len(finished)
+        self._display.start(len(listed), len(finished))
+        rows = map(Row, range(len(listed)), self._file.wanted)
+        return [row for row in rows if row.position not in finished]
+
+    async def _sorted_by_way(self, rows: Iterable[Row]) -> tuple[dict[str, list[tuple[Row, str]]], list[Row]]:
+        """Rows whose address names a series of a known site, by site; and those to be searched by title."""
+        by_site: dict[str, list[tuple[Row, str]]] = {}
+        by_title: list[Row] = []
+        for row in rows:
+            try:
+                place = self._place(row.wanted)
+            except UsageError as error:
+                await self._fail(row, error)
+                continue
+            if place is None:
+                by_title.append(row)
+            else:
+                by_site.setdefault(place[0], []).append((row, place[1]))
+        return by_site, by_title
+
+    def _place(self, wanted: Wanted) -> tuple[str, str] | None:
+        """The site and key behind an address; None where the title must do."""
+        if wanted.url is None:
+            return None
+        try:
+            site, key = self._dependencies.sites.recognise(wanted.url)
+        except UsageError as error:
+            if wanted.title and error.code in ("unknown_site", "site_closed"):
+                return None
+            raise
+        return site.name, key
+
+    async def _add_by_key(self, site: ChapterSite, keyed: Sequence[tuple[Row, str]]) -> None:
+        known = await self._known(site.name, [key for _, key in keyed])
+        unknown = [key for _, key in keyed if key not in known or known[key].removed]
+        infos = await self._infos(site, unknown)
+
+        async def add(pair: tuple[Row, str]) -> None:
+            row, key = pair
+            info = infos.get(key)
+            if isinstance(info, FascicleError):
+                await self._fail(row, info)
+            else:
+                await self._adopt(row, site.name, info, known.get(key))
+
+        await self._each(add, keyed)
+
+    async def _add_by_title(self, row: Row) -> None:
+        site = self._searchable()
+        found: list[SeriesMatch] = []
+        try:
+            for title in row.wanted.titles[:_SEARCHES]:
+                found += await self._search(site, title)
+                if chosen := choose(row.wanted, found):
+                    known = await self._known(site.name, [chosen.info.site_key])
+                    await self._adopt(row, site.name, chosen.info, known.get(chosen.info.site_key))
+                    return
+        except FascicleError as error:
+            _raise_if_ours(error)
+            await self._fail(row, error)
+        else:
+            await self._doubt(row, site.name, found)
+
+    async def _search(self, site: SearchableSite, title: str) -> list[SeriesMatch]:
+        return await self._patiently(site.name, lambda: site.search(title))
+
+    async def _infos(self, site: ChapterSite, keys: Sequence[str]) -> dict[str, SeriesInfo | FascicleError]:
+        """What the site says of each series, or why it does not."""
+        if not keys:
+            return {}
+        if not isinstance(site, SearchableSite):
+            answers = await self._each(lambda key: self._info(site, key), keys)
+            return dict(zip(keys, answers, strict=True))
+        missing: FascicleError = PermanentError("not_found", f"{site.name} has no such series (any more).")
+        try:
+            listed = await self._patiently(site.name, lambda: site.many(keys))
+        except FascicleError as error:
+            _raise_if_ours(error)
+            missing, listed = error, []
+        return {**dict.fromkeys(keys, missing), **{info.site_key: info for info in listed}}
+
+    async def _info(self, site: ChapterSite, key: str) -> SeriesInfo | FascicleError:
+        try:
+            return await self._patiently(site.name, lambda: site.series(key))
+        except FascicleError as error:
+            _raise_if_ours(error)
+            return error
+
+    async def _patiently(self, site: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask a site; waits are sat out, passing failures are tried again."""
+        failures = 0
+        while True:
+            try:
+                return await ask()
+            except MustWait as wait:
+                if wait.seconds > _LONGEST_WAIT:
+                    raise
+                self._display.waiting(site, wait.seconds)
+                await asyncio.sleep(wait.seconds)
+            except RetryableError as error:
+                _raise_if_ours(error)
+                failures += 1
+                if failures == _ATTEMPTS:
+                    raise
+                await asyncio.sleep(self._dependencies.settings.retry_base_seconds * failures)
+
+    async def _adopt(self, row: Row, site: str, info: SeriesInfo | None, known: KnownSource | None) -> None:
+        """Make it a source with a workflow, unless it is one, and have the user follow it."""
+        if known is not None and not known.removed:
+            await ensure_workflow(self._dependencies, self._client, known.source_id)
+            await self._settle(row, "present", known)
+            return
+        assert info is not None, "who is not known was asked for"
+        try:
+            done = await add_known_series(
+                self._dependencies,
+                self._client,
+                site,
+                info,
+                languages=self._languages,
+                anew=known is not None,
+            )
+        except PermanentError as error:
+            if error.code != "invalid_data":
+                raise
+            await self._fail(row, error)
+            return
+        source = KnownSource(done.source["id"], done.source["series_id"], info.numbering_restarts, False)
+        await self._settle(row, "added" if done.created else "present", source)
+
+    async def _settle(self, row: Row, state: entries.State, source: KnownSource) -> None:
+        # A number alone does not say how far one is where numbering restarts with each volume.
+        read = None if source.numbering_restarts else row.wanted.read
+        async with transaction(self._dependencies.engine) as connection:
+            if self._user_id:
+                await entries.follow_from(connection, self._user_id, source.series_id, read)
+            await entries.settle(
+                connection, self._fingerprint, row.position, state, source_id=source.source_id
+            )
+        if state == "added":
+            self._report.added += 1
+        else:
+            self._report.present += 1
+        self._display.settled()
+
+    async def _doubt(self, row: Row, site: str, found: Sequence[SeriesMatch]) -> None:
+        likeliest = candidates(row.wanted, found)[:_CANDIDATES]
+        listed = [{"title": match.info.title, "url": match.info.url} for match in likeliest]
+        why = f"{site}: {reason(row.wanted, found)}"
+        await self._leave(row, "doubtful", {"why": why, "candidates": listed})
+        self._report.doubtful.append({**_told(row), "why": why, "candidates": listed})
+
+    async def _fail(self, row: Row, error: FascicleError) -> None:
+        await self._leave(row, "failed", {"why": error.message, "code": error.code})
+        self._report.failed.append({**_told(row), "why": error.message, "code": error.code})
+
+    async def _leave(self, row: Row, state: entries.State, detail: dict[str, Any]) -> None:
+        async with transaction(self._dependencies.engine) as connection:
+            await entries.settle(connection, self._fingerprint, row.position, state, detail=detail)
+        self._display.settled()
+
+    async def _known(self, site: str, keys: Sequence[str]) -> dict[str, KnownSource]:
+        async with transaction(self._dependencies.engine) as connection:
+            return await entries.known_sources(connection, site, keys)
+
+    async def _each(self, work: Callable[[Item], Awaitable[T]], items: Iterable[Item]) -> list[T]:
+        """Done for all, a few at a time; an error that concerns more than a row ends the import."""
+
+        async def in_turn(item: Item) -> T:
+            async with self._turns:
+                return await work(item)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(in_turn(item)) for item in items]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    def _site(self, name: str) -> ChapterSite:
+        return self._dependencies.sites.named(name)
+
+    def _searchable(self) -> SearchableSite:
+        sites = map(self._site, self._dependencies.sites.names)
+        return next(site for site in sites if isinstance(site, SearchableSite))
+
+
+def _raise_if_ours(error: FascicleError) -> None:
+    """A row's error is told with the row; without the database nothing can be."""
+    if error.code == "database_down":
+        raise error
+
+
+def _told(row: Row) -> dict[str, Any]:
+    wanted = row.wanted
+    return {
+        "position": row.position,
+        "title": wanted.title,
+        "url": wanted.url,
+        "read": wanted.read,
+        "anilist_id": wanted.anilist_id,
+        "mal_id": wanted.mal_id,
+    }
