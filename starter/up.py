@@ -213,7 +213,8 @@ class Stack:
             say("ready", f"Temporal Web UI  {self._published['web_ui']}", "green")
         say("ready", f"ops pages        {self._published['ops']}/ready  /health  /metrics", "green")
         if self._shelved:
-            say("ready", f"{self._shelved} more: try: fascicle source import {plain(self._shelf)}", "green")
+            more = f"{self._shelved} more series"
+            say("ready", f"try: fascicle source import {plain(self._shelf)}  ({more})", "green")
         say("ready", "try: fascicle status, fascicle source list, fascicle --help", "green")
 
     def _on_event(self, name: str, what: str) -> None:

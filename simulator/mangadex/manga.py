@@ -1,5 +1,6 @@
 """Which series a request lists."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -102,5 +103,13 @@ def select_series(world: World, query: MangaQuery) -> tuple[list[Series], int]:
 
 
 def _is_called(series: Series, wanted: str) -> bool:
+    """Part of a title, or all its words in any order: the real search forgives punctuation."""
     titles = [series.title, *(text for titles in series.about.alt_titles for text in titles.values())]
-    return any(wanted in title.casefold() for title in titles)
+    words = _words(wanted)
+    return any(
+        wanted in title.casefold() or (words and words <= _words(title.casefold())) for title in titles
+    )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
