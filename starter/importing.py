@@ -140,19 +140,28 @@ class Importer:
 
     async def _add_by_title(self, row: Row) -> None:
         site = self._searchable()
-        found: list[SeriesMatch] = []
         try:
-            for title in row.wanted.titles[:_SEARCHES]:
-                found += await self._search(site, title)
-                if chosen := choose(row.wanted, found):
-                    known = await self._known(site.name, [chosen.info.site_key])
-                    await self._adopt(row, site.name, chosen.info, known.get(chosen.info.site_key))
-                    return
+            chosen, found = await self._match(site, row.wanted)
         except FascicleError as error:
             _raise_if_ours(error)
             await self._fail(row, error)
-        else:
+            return
+        if chosen is None:
             await self._doubt(row, site.name, found)
+            return
+        known = await self._known(site.name, [chosen.site_key])
+        await self._adopt(row, site.name, chosen, known.get(chosen.site_key))
+
+    async def _match(
+        self, site: SearchableSite, wanted: Wanted
+    ) -> tuple[SeriesInfo | None, list[SeriesMatch]]:
+        """The series that is meant, if that is certain, and all that was found."""
+        found: list[SeriesMatch] = []
+        for title in wanted.titles[:_SEARCHES]:
+            found += await self._search(site, title)
+            if chosen := choose(wanted, found):
+                return chosen.info, found
+        return None, found
 
     async def _search(self, site: SearchableSite, title: str) -> list[SeriesMatch]:
         return await self._patiently(site.name, lambda: site.search(title))

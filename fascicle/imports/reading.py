@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +16,18 @@ from fascicle.imports.mal import parse_mal
 from fascicle.imports.opml import parse_opml
 from fascicle.imports.tachibk import parse_tachibk
 from fascicle.imports.urls import looks_like_urls, parse_urls
-from fascicle.imports.wanted import MAX_ROWS, Parsed, Wanted, unusable
+from fascicle.imports.wanted import Parsed, Wanted, check_size, unusable
 
 MAX_BYTES = 100_000_000
 # Text becomes many small objects, each larger than what it was made from.
-MAX_TEXT_BYTES = 32_000_000
+MAX_TEXT_BYTES = 20_000_000
 
 _GZIP = b"\x1f\x8b"
-_CHUNK = 1 << 20
+_PIECE = 1 << 20
+_CONTROL = re.compile(rb"[\x00-\x06\x08\x0e-\x1a]")
 _BACKUP_NAMES = (".tachibk", ".proto", ".proto.gz")
 _OTHER_THINGS = {
-    b"PK\x03\x04": "a ZIP archive: unpack it first",
+    b"PK\x03\x04": "a ZIP archive (unpack it first)",
     b"\x89PNG": "a picture",
     b"\xff\xd8": "a picture",
     b"%PDF": "a PDF",
@@ -62,8 +64,7 @@ def read_import(path: Path, wished: Format, is_series: Callable[[str], bool]) ->
     text = _as_text(data)
     kind = wished if wished is not Format.AUTO else _recognised(path, data, text, packed)
     parsed = _parse(kind, data, text, is_series)
-    if len(parsed.wanted) > MAX_ROWS:
-        raise unusable(f"{len(parsed.wanted):,} series are too many for one file; the most are {MAX_ROWS:,}.")
+    check_size(parsed.wanted)
     if not parsed.wanted:
         raise unusable(". ".join([f"There are no series in {path}", *parsed.notes]) + ".")
     digest = hashlib.sha256(f"{kind}\n".encode() + raw).hexdigest()
@@ -83,30 +84,35 @@ def _read_capped(path: Path) -> bytes:
 
 def _unpacked(raw: bytes) -> bytes:
     """Decompressed piece by piece, so that a small bomb cannot become a large one."""
-    unpacked = bytearray()
+    unpacked = io.BytesIO()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            while piece := file.read(_CHUNK):
-                unpacked += piece
-                if len(unpacked) > MAX_BYTES:
+            while piece := file.read(_PIECE):
+                unpacked.write(piece)
+                if unpacked.tell() > MAX_BYTES:
                     raise unusable(f"Decompressed, it is larger than {MAX_BYTES // 1_000_000} MB; not read.")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise unusable(f"The compressed file is damaged or incomplete ({error}). Copy it again.") from error
-    return bytes(unpacked)
+    return unpacked.getvalue()
 
 
 def _as_text(data: bytes) -> str | None:
-    """The file as text, or None for a binary one."""
+    """The file as text, or None for a binary one. A stray control character in a title is forgiven."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encodings: tuple[str, ...] = ("utf-16",)
+        encodings = ["utf-16"]
     else:
-        encodings = ("utf-8-sig", "cp1252")  # what spreadsheets write in the West
+        start = data[:_PIECE]
+        controls = len(_CONTROL.findall(start))
+        if controls * 200 > len(start):
+            return None
+        encodings = ["utf-8-sig"] if controls else ["utf-8-sig", "cp1252"]  # spreadsheets in the West
+    if len(data) > MAX_TEXT_BYTES:
+        raise unusable(f"Text of more than {MAX_TEXT_BYTES // 1_000_000} MB is no list of series; split it.")
     for encoding in encodings:
         try:
-            text = data.decode(encoding)
+            return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        return None if any(c in text for c in "\0\x01\x02\x03\x04\x05\x06\x08\x12\x1a") else text
     return None
 
 
@@ -128,7 +134,7 @@ def _recognised(path: Path, data: bytes, text: str | None, packed: bool) -> Form
 def _recognised_binary(path: Path, data: bytes, packed: bool) -> Format:
     for beginning, name in _OTHER_THINGS.items():
         if data.startswith(beginning):
-            raise unusable(f"{path} is {name}.")
+            raise unusable(f"{path} is {name}; a list of series is wanted.")
     if packed or path.name.lower().endswith(_BACKUP_NAMES):
         return Format.TACHIBK
     known = ", ".join(Format)
@@ -140,8 +146,6 @@ def _parse(kind: Format, data: bytes, text: str | None, is_series: Callable[[str
         return parse_tachibk(data)
     if text is None:
         raise unusable(f"The file is not text, so it is not {kind}.")
-    if len(data) > MAX_TEXT_BYTES:
-        raise unusable(f"As {kind} it is larger than {MAX_TEXT_BYTES // 1_000_000} MB; split it.")
     if kind is Format.OPML:
         return parse_opml(data, is_series)
     if kind is Format.MAL:

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from fascicle.domain.chapter_key import number_of
-from fascicle.imports.wanted import Parsed, Wanted, title_text, tracker_id, unusable, url_text
+from fascicle.imports.wanted import Parsed, Wanted, check_size, title_text, tracker_id, unusable, url_text
 
 _PACKAGE = "fascicle.mihon"
 _Field = FieldDescriptorProto
@@ -78,6 +78,7 @@ def parse_tachibk(data: bytes) -> Parsed:
         backup = backup_type().FromString(data)
     except DecodeError as error:
         raise unusable("This is no Tachiyomi or Mihon backup, or it is damaged or incomplete.") from error
+    check_size(backup.manga)
     if not any(manga.title or manga.url for manga in backup.manga):
         raise unusable("This is no Tachiyomi or Mihon backup, or it has no series in it.")
     names = {source.id: _simplified(source.name) for source in backup.sources}

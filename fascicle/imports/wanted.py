@@ -1,6 +1,7 @@
 """What a file asks for, whatever its format."""
 
 import re
+from collections.abc import Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -41,6 +42,11 @@ class Parsed:
 
 def unusable(message: str) -> UsageError:
     return UsageError("unusable_file", message)
+
+
+def check_size(series: Sized) -> None:
+    if len(series) > MAX_ROWS:
+        raise unusable(f"{len(series):,} series are too many for one file; the most are {MAX_ROWS:,}.")
 
 
 def title_text(value: Any) -> str | None:

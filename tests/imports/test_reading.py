@@ -63,7 +63,7 @@ UNUSABLE = [
     ("a.tachibk", gzip.compress(b""), "is empty"),
     ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(500), "a picture"),
     ("png.tachibk", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(500), "a picture"),
-    ("a.zip", b"PK\x03\x04\x14\0" + bytes(50), "unpack it"),
+    ("a.zip", b"PK\x03\x04\x14\0" + bytes(50), "unpack it first"),
     ("noise.bin", Random(1).randbytes(2000), "nothing that can be imported"),
     ("bomb.xml", LAUGHS, "entities"),
     ("half.xml", mal(mal_entry("Lanterns"))[:-9], "damaged or incomplete"),
@@ -109,6 +109,18 @@ def test_x7_what_is_no_file(tmp_path: Path, name: str, words: str) -> None:
 def test_x7_a_deep_tree_is_read_without_trouble(read: Read) -> None:
     deep = b"<outline>" * 50_000 + f'<outline url="{URL}"/>'.encode() + b"</outline>" * 50_000
     assert len(read("deep.opml", b"<opml>" + deep + b"</opml>").wanted) == 1
+
+
+def test_x7_a_control_character_does_not_spoil_a_file(read: Read) -> None:
+    rows = b"".join(f"Series {n},{URL}\n".encode() for n in range(20))
+    file = read("list.csv", b"title,url\n" + rows + f"Bad\0 \x1b[31mone,{URL}\n".encode())
+    assert file.wanted[-1].title == "Bad [31mone"
+
+
+def test_x7_text_is_not_read_beyond_its_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_TEXT_BYTES", 1000)
+    with pytest.raises(UsageError, match="split it"):
+        read("long.txt", f"{URL}\n".encode() * 50)
 
 
 def test_a_format_that_was_asked_for_is_believed(read: Read) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from fascicle.domain.chapter import Upload, fold_uploads
 from fascicle.domain.chapter_key import assign_keys
+from fascicle.imports.matching import choose
+from fascicle.imports.wanted import Wanted
 from fascicle.runtime.http import Answer
 from fascicle.sites import mangadex
 
@@ -54,3 +56,25 @@ def test_languages_nobody_asked_for_are_left_out(fixtures_folder: Path) -> None:
 def test_a_recorded_manga_gives_its_title(fixtures_folder: Path) -> None:
     attributes = recorded(fixtures_folder, "mangadex_manga_bleach.json").json()["data"]["attributes"]
     assert mangadex._title(attributes) == attributes["title"]["en"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "title"),
+    [
+        (Wanted("anything", anilist_id="105778"), "Chainsaw Man"),
+        (Wanted("anything", mal_id="116778"), "Chainsaw Man"),
+        (Wanted("chainsaw man"), "Chainsaw Man"),
+        (Wanted("チェンソーマン"), "Chainsaw Man"),
+        (Wanted("Chainsaw Man: Digital Colored Comics"), "Chainsaw Man (Official Colored)"),
+        (Wanted("Chainsaw"), None),
+        (Wanted("Chainsaw Man", anilist_id="1"), None),
+    ],
+)
+def test_c14_a_recorded_search_is_decided_without_guessing(
+    fixtures_folder: Path, wanted: Wanted, title: str | None
+) -> None:
+    rows = recorded(fixtures_folder, "mangadex_manga_search_chainsaw.json").json()["data"]
+    found = [match for row in rows if (match := mangadex._series_match(row))]
+    assert len(found) == len(rows)
+    chosen = choose(wanted, found)
+    assert (chosen and chosen.info.title) == title

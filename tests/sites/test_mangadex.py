@@ -95,6 +95,48 @@ async def test_series_metadata(site: MangaDex, simulator: RunningSimulator) -> N
     assert info.url == f"https://mangadex.org/title/{series.id}"
 
 
+async def test_c14_many_series_are_asked_for_a_hundred_at_a_time(
+    site: MangaDex, simulator: RunningSimulator
+) -> None:
+    rated = simulator.world.add_series(SeriesSpec(title="Rated", content_rating="pornographic", resets=True))
+    keys = [simulator.world.add_series(SeriesSpec(title=f"S {n}")).id for n in range(200)]
+    infos = await site.many([*keys, rated.id, ID, keys[0]])
+    assert {info.site_key for info in infos} == {*keys, rated.id}, "what does not exist is left out"
+    assert [info.title for info in infos if info.numbering_restarts] == ["Rated"]
+    assert len(simulator.requests.matching("/mangadex/manga")) == 3
+
+
+async def test_c14_a_search_tells_titles_and_links(site: MangaDex, simulator: RunningSimulator) -> None:
+    spec = SeriesSpec(title="Re:Lanterns", alt_titles=({"ja": "灯り"},), links={"al": "7", "mal": "70"})
+    series = simulator.world.add_series(spec)
+    simulator.world.add_series(SeriesSpec(title="Other"))
+    for words in ("re lanterns", "灯り"):
+        (match,) = await site.search(words)
+        assert (match.info.site_key, match.titles) == (series.id, ("Re:Lanterns", "灯り"))
+        assert (match.anilist_id, match.mal_id) == ("7", "70")
+    assert await site.search("nothing of the kind") == []
+
+
+@pytest.mark.parametrize("body", ['{"result":"ok","data":{}}', '{"result":"error","errors":[]}', "[]"])
+async def test_c9_odd_lists_of_series_are_retryable(
+    site: MangaDex, simulator: RunningSimulator, body: str
+) -> None:
+    simulator.faults.add(Fault(status=200, body=body))
+    for call in (site.search("x"), site.many([ID])):
+        with pytest.raises(RetryableError):
+            await call
+
+
+async def test_rows_that_are_no_series_are_skipped_not_fatal(
+    site: MangaDex, simulator: RunningSimulator
+) -> None:
+    odd = '{"id":"a","attributes":{"title":[],"altTitles":{},"links":[]}}'
+    body = f'{{"result":"ok","data":[null,{{"id":"x"}},{{"attributes":{{}}}},{odd}]}}'
+    simulator.faults.add(Fault(status=200, body=body))
+    (match,) = await site.search("x")
+    assert (match.info.title, match.titles, match.anilist_id) == ("a", (), None)
+
+
 async def test_c3_all_pages_are_read_in_both_orders(site: MangaDex, simulator: RunningSimulator) -> None:
     series = simulator.world.add_series(SeriesSpec(title="Long", chapters=1201))
     everything = await every_page(site, series.id, "everything", "en")

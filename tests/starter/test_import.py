@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -16,11 +17,13 @@ from fascicle.imports.wanted import Wanted
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from simulator.faults import Fault
+from simulator.specs import SeriesSpec
 from starter import import_command, importing
 from starter.context import Reach
 from starter.importing import Importer, Report
 from tests.harness import Harness
 from tests.imports.examples import ELSEWHERE, chapters, manga, tachibk
+from tests.starter.conftest import Running
 
 URL = "https://mangadex.org/title/"
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -218,3 +221,19 @@ def test_doubtful_rows_are_written_once_for_each_candidate(tmp_path: Path) -> No
     taken = parse_csv("\n".join([lines[0], *(f"yes{line}" for line in lines[1:])])).wanted
     assert taken[0] == Wanted("Twins", url=URL + NOWHERE, read=Decimal(3))
     assert taken[2] == Wanted("Nobody")
+
+
+def test_o5_the_command_tells_people_and_programs(running: Running) -> None:
+    series = running.simulator.world.add_series(SeriesSpec(title="Borrowed [bold] Umbrella", chapters=2))
+    file = running.desk.folder / "list.csv"
+    file.write_text(f"title,url,read\n,{URL}{series.id},2\nBorrowed,,\n,{URL}x,\n")
+    report = running.fascicle("source", "import", str(file), "--user", "ann", "--json")
+    told = json.loads(report.out)
+    assert (report.code, told["added"], told["present"]) == (1, 1, 0)
+    assert [row["url"] for row in told["failed"]] == [f"{URL}x"]
+    assert "import: 3 series in the file" in report.err
+    again = running.fascicle("source", "import", str(file), "--user", "ann", "--doubtful", "doubtful.csv")
+    assert again.code == 1
+    assert "3 series: 0 added, 1 there already, 1 doubtful, 1 failed" in again.said()
+    assert "Borrowed [bold] Umbrella" in again.out
+    assert series.id in (running.desk.folder / "doubtful.csv").read_text()

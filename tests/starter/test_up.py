@@ -47,6 +47,9 @@ def test_o6_the_demo_shows_real_work_and_goes_on_after_ctrl_c(desk: Desk) -> Non
     assert len(listed) == 6
     assert {row["failure_count"] for row in listed} == {0}
     _assert_nobody_was_told_twice(desk.folder / "data-demo")
+    shelf = desk.folder / "data-demo" / "shelf.txt"
+    assert f"try: fascicle source import {shelf}" in shown
+    assert shelf.read_text().count("\nhttps://mangadex.org/title/") == 300
 
 
 def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
