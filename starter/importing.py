@@ -6,27 +6,23 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from fascicle.domain.chapter import SeriesInfo, SeriesMatch
-from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
-from fascicle.imports.matching import candidates, choose, reason
+from fascicle.domain.errors import FascicleError, PermanentError, UsageError
+from fascicle.imports.matching import candidates, reason
 from fascicle.imports.reading import ImportFile
 from fascicle.imports.wanted import Wanted
 from fascicle.sites.base import ChapterSite, SearchableSite
 from fascicle.storage import imports as entries
 from fascicle.storage.database import transaction
 from fascicle.storage.imports import KnownSource
+from starter.asking import Asking, raise_if_ours
 from starter.context import Reach
 from starter.onboarding import add_known_series, ensure_workflow
 
-T = TypeVar("T")
 Item = TypeVar("Item")
 
 BATCH = 100
 _AT_ONCE = 10
-_ATTEMPTS = 3
-_LONGEST_WAIT = 3600.0
 _CANDIDATES = 5
-# One title of an AniList entry often finds what another does not; more than two are not worth the requests.
-_SEARCHES = 2
 
 
 class Display(Protocol):
@@ -72,6 +68,7 @@ class Importer:
         self._languages = languages
         self._fingerprint = f"{file.digest}:{user_id or ''}"
         self._report = Report(len(file.wanted))
+        self._asking = Asking(reach.dependencies.settings.retry_base_seconds, display.waiting)
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> Report:
@@ -125,8 +122,8 @@ class Importer:
 
     async def _add_by_key(self, site: ChapterSite, keyed: Sequence[tuple[Row, str]]) -> None:
         known = await self._known(site.name, [key for _, key in keyed])
-        unknown = [key for _, key in keyed if key not in known or known[key].removed]
-        infos = await self._infos(site, unknown)
+        unknown = list(dict.fromkeys(key for _, key in keyed if key not in known or known[key].removed))
+        infos = await self._asking.infos(site, unknown)
 
         async def add(pair: tuple[Row, str]) -> None:
             row, key = pair
@@ -141,9 +138,9 @@ class Importer:
     async def _add_by_title(self, row: Row) -> None:
         site = self._searchable()
         try:
-            chosen, found = await self._match(site, row.wanted)
+            chosen, found = await self._asking.match(site, row.wanted)
         except FascicleError as error:
-            _raise_if_ours(error)
+            raise_if_ours(error)
             await self._fail(row, error)
             return
         if chosen is None:
@@ -151,60 +148,6 @@ class Importer:
             return
         known = await self._known(site.name, [chosen.site_key])
         await self._adopt(row, site.name, chosen, known.get(chosen.site_key))
-
-    async def _match(
-        self, site: SearchableSite, wanted: Wanted
-    ) -> tuple[SeriesInfo | None, list[SeriesMatch]]:
-        """The series that is meant, if that is certain, and all that was found."""
-        found: list[SeriesMatch] = []
-        for title in wanted.titles[:_SEARCHES]:
-            found += await self._search(site, title)
-            if chosen := choose(wanted, found):
-                return chosen.info, found
-        return None, found
-
-    async def _search(self, site: SearchableSite, title: str) -> list[SeriesMatch]:
-        return await self._patiently(site.name, lambda: site.search(title))
-
-    async def _infos(self, site: ChapterSite, keys: Sequence[str]) -> dict[str, SeriesInfo | FascicleError]:
-        """What the site says of each series, or why it does not."""
-        if not keys:
-            return {}
-        if not isinstance(site, SearchableSite):
-            answers = await self._each(lambda key: self._info(site, key), keys)
-            return dict(zip(keys, answers, strict=True))
-        missing: FascicleError = PermanentError("not_found", f"{site.name} has no such series (any more).")
-        try:
-            listed = await self._patiently(site.name, lambda: site.many(keys))
-        except FascicleError as error:
-            _raise_if_ours(error)
-            missing, listed = error, []
-        return {**dict.fromkeys(keys, missing), **{info.site_key: info for info in listed}}
-
-    async def _info(self, site: ChapterSite, key: str) -> SeriesInfo | FascicleError:
-        try:
-            return await self._patiently(site.name, lambda: site.series(key))
-        except FascicleError as error:
-            _raise_if_ours(error)
-            return error
-
-    async def _patiently(self, site: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask a site; waits are sat out, passing failures are tried again."""
-        failures = 0
-        while True:
-            try:
-                return await ask()
-            except MustWait as wait:
-                if wait.seconds > _LONGEST_WAIT:
-                    raise
-                self._display.waiting(site, wait.seconds)
-                await asyncio.sleep(wait.seconds)
-            except RetryableError as error:
-                _raise_if_ours(error)
-                failures += 1
-                if failures == _ATTEMPTS:
-                    raise
-                await asyncio.sleep(self._dependencies.settings.retry_base_seconds * failures)
 
     async def _adopt(self, row: Row, site: str, info: SeriesInfo | None, known: KnownSource | None) -> None:
         """Make it a source with a workflow, unless it is one, and have the user follow it."""
@@ -265,19 +208,19 @@ class Importer:
         async with transaction(self._dependencies.engine) as connection:
             return await entries.known_sources(connection, site, keys)
 
-    async def _each(self, work: Callable[[Item], Awaitable[T]], items: Iterable[Item]) -> list[T]:
+    async def _each(self, work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
         """Done for all, a few at a time; an error that concerns more than a row ends the import."""
 
-        async def in_turn(item: Item) -> T:
+        async def in_turn(item: Item) -> None:
             async with self._turns:
-                return await work(item)
+                await work(item)
 
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(in_turn(item)) for item in items]
+                for item in items:
+                    group.create_task(in_turn(item))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        return [task.result() for task in tasks]
 
     def _site(self, name: str) -> ChapterSite:
         return self._dependencies.sites.named(name)
@@ -285,12 +228,6 @@ class Importer:
     def _searchable(self) -> SearchableSite:
         sites = map(self._site, self._dependencies.sites.names)
         return next(site for site in sites if isinstance(site, SearchableSite))
-
-
-def _raise_if_ours(error: FascicleError) -> None:
-    """A row's error is told with the row; without the database nothing can be."""
-    if error.code == "database_down":
-        raise error
 
 
 def _told(row: Row) -> dict[str, Any]:

@@ -3,23 +3,31 @@
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowExecutionStatus
+from rich.console import Console
+from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 
 from fascicle.imports.csv_table import parse_csv
 from fascicle.imports.reading import Format, ImportFile, read_import
 from fascicle.imports.wanted import Wanted
+from fascicle.sites.base import ChapterSite, Sites
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from simulator.faults import Fault
 from simulator.specs import SeriesSpec
-from starter import import_command, importing
+from starter import asking, import_command, import_progress, importing
 from starter.context import Reach
+from starter.import_progress import ProgressBar, ProgressLines
 from starter.importing import Importer, Report
 from tests.harness import Harness
 from tests.imports.examples import ELSEWHERE, chapters, manga, tachibk
@@ -184,10 +192,41 @@ async def test_c14_waits_are_slept_through_and_failures_tried_again(
     shown = Shown()
     assert (await importer(harness, by_url(series.id), shown).run()).added == 1
     assert [site for site, _ in shown.waits] == ["mangadex"]
-    monkeypatch.setattr(importing, "_ATTEMPTS", 2)
+    monkeypatch.setattr(asking, "_ATTEMPTS", 2)
     harness.simulator.faults.add(Fault(path="/mangadex/manga", status=503))
     report = await importer(harness, batch(Wanted("Patience"), Wanted(url=URL + NOWHERE))).run()
     assert {row["code"] for row in report.failed} == {"server_error"}
+
+
+class OneByOne:
+    """MangaDex as a site that tells of one series at a time."""
+
+    def __init__(self, site: ChapterSite) -> None:
+        self.name, self.recognise, self.series = site.name, site.recognise, site.series
+
+
+async def test_c14_a_site_without_lists_is_asked_for_each_series(harness: Harness) -> None:
+    site = OneByOne(harness.dependencies.sites.named("mangadex"))
+    plain = replace(harness.dependencies, sites=Sites([site]))  # type: ignore[list-item]
+    keys = [harness.series(title).id for title in ("One", "Two")]
+    file = by_url(*keys, NOWHERE, keys[0])
+    report = await Importer(Reach(plain, harness.client), file, Shown()).run()
+    assert (report.added, report.present, len(report.failed)) == (2, 1, 1)
+    assert len(requests(harness)) == 3
+
+
+async def test_x1_sources_that_got_no_workflow_get_one_the_next_time(harness: Harness) -> None:
+    keys = [harness.series(f"Series {n}", chapters=0).id for n in range(3)]
+    elsewhere = Client(
+        harness.client.service_client, namespace="nonsense", data_converter=pydantic_data_converter
+    )
+    with pytest.raises(RPCError):
+        await Importer(Reach(harness.dependencies, elsewhere), by_url(*keys), Shown()).run()
+    shown = Shown()
+    report = await importer(harness, by_url(*keys), shown).run()
+    assert (shown.finished, report.added + report.present) == (0, 3)
+    for source in await harness.rows("select id from source"):
+        assert (await harness.workflow(source).describe()).status is WorkflowExecutionStatus.RUNNING
 
 
 async def test_c14_a_removed_source_comes_back(harness: Harness) -> None:
@@ -208,6 +247,21 @@ async def test_c7_imported_history_is_silent(stack: Harness) -> None:
     assert await stack.chapter_count() == 8
     assert await stack.value("select count(*) from notification") == 0
     assert stack.simulator.sink.messages() == []
+
+
+def test_progress_is_shown_to_people_and_told_to_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_progress, "_SECONDS_BETWEEN_LINES", 0)
+    for display, finishes in ((ProgressBar, "2/2"), (ProgressLines, "import: 2 of 2")):
+        console = Console(file=StringIO(), force_terminal=display is ProgressBar, width=100)
+        with display(console) as shown:
+            shown.start(2, 1)
+            shown.waiting("mangadex", 0.2)
+            shown.waiting("mangadex", 12)
+            time.sleep(0.15)  # the bar is drawn ten times a second
+            shown.settled()
+        said = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "waiting for mangadex, 12 s" in said
+        assert finishes in said
 
 
 def test_doubtful_rows_are_written_once_for_each_candidate(tmp_path: Path) -> None:
