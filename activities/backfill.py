@@ -13,9 +13,11 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
-from activities.source import PollPolicy, SourceFacts, Wait, as_wait, keyed_chapters, record_success
+from activities.next_check import PollPolicy
+from activities.source import SourceFacts, Wait, as_wait, keyed_chapters, record_success
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
+from fascicle.domain.gaps import describe
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import source as sources
@@ -70,6 +72,8 @@ class BackfillResult(BaseModel):
     """The worker is shutting down: go on from `progress` elsewhere."""
     progress: BackfillProgress | None = None
     vanished: int = 0
+    gaps: str = ""
+    """Numbers that no source of the series has, in words."""
     owed: bool = False
     """Something of what was stored is news: `list_owed` names it."""
     facts: SourceFacts | None = None
@@ -167,8 +171,11 @@ class BackfillActivities:
                 connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
             )
             owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+            gaps = await chapters.gaps(connection, source.series_id)
         self._metrics.count_poll(source.site, "bulk")
-        return BackfillResult(progress=progress, vanished=vanished, owed=bool(owed), facts=facts)
+        return BackfillResult(
+            progress=progress, vanished=vanished, gaps=describe(gaps), owed=bool(owed), facts=facts
+        )
 
 
 def _resume(backfill: BackfillInput) -> BackfillProgress:

@@ -16,6 +16,7 @@ from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import add_source, ensure_workflow, source_named
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.starting import stop_workflow
 
 app = typer.Typer(help="Sources: series on a site that are polled.", no_args_is_help=True)
 
@@ -139,7 +140,7 @@ def remove(source: SourceRef) -> None:
             row = await source_named(r.dependencies, source)
             async with transaction(r.dependencies.engine) as connection:
                 await sources.remove(connection, row["id"], r.dependencies.clock())
-            await _stop_workflow(r.client, row["id"])
+            await stop_workflow(r.client, source_workflow_id(row["id"]))
         print_line(f"{plain(row['title'])} is no longer followed")
 
     run(command)
@@ -155,14 +156,6 @@ async def _signalled(source: str, signal: str, argument: str | None, done: str) 
 async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | None) -> None:
     handle = await ensure_workflow(r.dependencies, r.client, row["id"])
     await handle.signal(signal, args=[] if argument is None else [argument])
-
-
-async def _stop_workflow(client: Client, source_id: str) -> None:
-    try:
-        await client.get_workflow_handle(source_workflow_id(source_id)).signal("stop")
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:  # one that does not run needs no stopping
-            raise
 
 
 async def _workflow_status(client: Client, source_id: str) -> dict[str, Any]:

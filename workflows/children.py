@@ -10,16 +10,20 @@ with workflow.unsafe.imports_passed_through():
 
 
 async def start_once(
-    child: str, arg: BaseModel, *, workflow_id: str, summary: str, priority: Priority
+    child: str, arg: BaseModel, *, workflow_id: str, summary: str, priority: Priority, again: bool = False
 ) -> bool:
-    """Start a child that outlives its parent. False: that id is running or done, which is success too."""
+    """Start a child that outlives its parent. False: that id is running or done, which is success too.
+
+    `again`: being done is no reason not to.
+    """
+    reuse = WorkflowIDReusePolicy
     try:
         await workflow.start_child_workflow(
             child,
             arg,
             id=workflow_id,
             parent_close_policy=ParentClosePolicy.ABANDON,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+            id_reuse_policy=reuse.ALLOW_DUPLICATE if again else reuse.ALLOW_DUPLICATE_FAILED_ONLY,
             static_summary=summary,
             priority=priority,
         )

@@ -73,6 +73,12 @@ class Settings(BaseSettings):
     cadence_hot_seconds: Seconds = 15 * 60
     cadence_warm_seconds: Seconds = 4 * 3600
     cadence_cold_seconds: Seconds = 24 * 3600
+    sweep: bool = True
+    """Look at a site's list of what is new for everyone and wake the sources that changed."""
+    sweep_seconds: Seconds = 120
+    sweep_overlap_seconds: float = Field(900, ge=0)
+    sweep_net_hours: Seconds = 168
+    """While the sweep is healthy, how often a source looks by itself all the same."""
     complete_listing_hours: Seconds = 72
     """How often a source's whole list is read, to see what vanished and what was added among the old."""
     breaker_threshold: int = Field(5, ge=1)
