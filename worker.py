@@ -40,11 +40,20 @@ from fascicle.runtime.temporal import check_namespace, connect, is_serving, metr
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
 from workflows.chapter import IngestChapterWorkflow
+from workflows.digest import DigestWorkflow
+from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import SweepWorkflow
 
-WORKFLOWS: Sequence[type] = (SourceWorkflow, SweepWorkflow, IngestChapterWorkflow, NotifyWorkflow)
+WORKFLOWS: Sequence[type] = (
+    SourceWorkflow,
+    SweepWorkflow,
+    IngestChapterWorkflow,
+    NotifyWorkflow,
+    DigestWorkflow,
+    HousekeepingWorkflow,
+)
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 
@@ -63,15 +72,17 @@ def activities_by_queue(
     policy = _poll_policy(settings)
     sweep = SweepActivities(engine, dependencies.sites, client, _sweep_policy(settings), metrics)
     source = SourceActivities(engine, dependencies.sites, policy, metrics)
-    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics)
+    delay = settings.notify_delay_seconds
+    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
     replay = ReplayActivities(engine, dependencies.sites, policy)
-    chapter = ChapterActivities(engine, metrics)
-    dead_letter = DeadLetterActivities(engine)
+    chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
+    dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
         metrics,
         retry_base_seconds=settings.retry_base_seconds,
+        daily_cap=settings.notify_daily_cap,
     )
     return {
         MAIN_QUEUE: [
@@ -83,7 +94,9 @@ def activities_by_queue(
             backfill.list_owed,
             chapter.store_chapter,
             dead_letter.bury,
+            dead_letter.age_out,
             notify.announce_chapter,
+            notify.compose_digests,
         ],
         FETCH_QUEUE: [
             source.poll_source,

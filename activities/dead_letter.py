@@ -1,6 +1,6 @@
 """Burying what failed for good (C11)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,9 +21,29 @@ class BuryInput(BaseModel):
     now: datetime
 
 
+class AgeOutInput(BaseModel):
+    now: datetime
+
+
+class AgeOutResult(BaseModel):
+    given_up: int = 0
+    """Open letters that nobody settled for too long."""
+    forgotten: int = 0
+    """Settled letters that were deleted."""
+
+
 class DeadLetterActivities:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, *, kept_for: timedelta) -> None:
         self._engine = engine
+        self._kept_for = kept_for
+
+    @activity.defn
+    async def age_out(self, age_out: AgeOutInput) -> AgeOutResult:
+        before = age_out.now - self._kept_for
+        async with transaction(self._engine) as connection:
+            given_up = await dead_letter.give_up(connection, before=before, now=age_out.now)
+            forgotten = await dead_letter.forget(connection, before=before)
+        return AgeOutResult(given_up=given_up, forgotten=forgotten)
 
     @activity.defn
     async def bury(self, letter: BuryInput) -> int:

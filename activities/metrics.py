@@ -6,7 +6,7 @@ from datetime import timedelta
 from temporalio.common import MetricMeter
 
 POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
-NOTIFICATION_OUTCOMES = ("created", "sent", "retried", "failed", "unconfirmed")
+NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
 class Metrics:

@@ -20,6 +20,7 @@ from fascicle.domain.names import source_workflow_id
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
+from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.chapter import KnownUpload
 from fascicle.storage.database import transaction
@@ -213,6 +214,10 @@ class SourceActivities:
                 chapters=[c for c in listed if c.key not in left_out],
                 news=(),
                 now=now,
+            )
+            with_new_uploads = {c.key for c in listed if any(u.upload_id in unknown for u in c.uploads)}
+            await notifications.owe_new_languages(
+                connection, source.series_id, with_new_uploads - left_out, now
             )
         return False, [ListedChapter(key=c.key, uploads=c.uploads[:UPLOADS_PER_CHILD]) for c in new]
 

@@ -1,31 +1,52 @@
 """`fascicle dead-letters …`: what failed for good."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import typer
 from temporalio.common import Priority
 
 from activities.chapter import IngestInput
-from fascicle.domain.errors import UsageError
+from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import ensure_workflow
-from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.output import (
+    plain,
+    print_facts,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    progress_bar,
+)
 from starter.source import AsJson
 from starter.starting import notify_again, start_or_join
 
 app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_is_help=True)
 
 LetterId = Annotated[int, typer.Argument(help="The letter's number.", min=1, max=2**63 - 1)]
+LetterIds = Annotated[
+    list[int] | None, typer.Argument(help="Letters' numbers; or choose by --code, --kind or --all.", min=1)
+]
+Code = Annotated[str | None, typer.Option(help="Every open letter with this error code.")]
+Kind = Annotated[
+    str | None, typer.Option(help="Every open letter of this kind: poll, ingest, notify, deliver.")
+]
+All = Annotated[bool, typer.Option("--all", help="Every open letter.")]
+_AT_ONCE = 10
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
 @app.command("list")
 def list_letters(
     state: Annotated[str, typer.Option(help="open, replayed, resolved, discarded or all.")] = "open",
+    code: Annotated[str | None, typer.Option(help="Only those with this error code.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only poll, ingest, notify or deliver.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +56,8 @@ def list_letters(
         if state not in _STATES:
             raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await dead_letter.listing(connection, state=None if state == "all" else state, limit=limit)
+            wanted = None if state == "all" else state
+            rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
             counts = await dead_letter.counts_by_code(connection)
         if as_json:
             print_json(rows)
@@ -69,38 +91,126 @@ def show(letter: LetterId, as_json: AsJson = False) -> None:
     run(command)
 
 
+@app.command("counts")
+def counts(as_json: AsJson = False) -> None:
+    """Open letters by error code and kind."""
+
+    async def command() -> None:
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            rows = await dead_letter.counts(connection)
+        if as_json:
+            print_json(rows)
+            return
+        columns = ("error_code", "kind", "letters", "first_failed_at", "last_failed_at")
+        print_table(columns, rows, empty="No dead letters.")
+
+    run(command)
+
+
 @app.command("replay")
-def replay(letter: LetterId) -> None:
-    """Try again, under the same workflow id."""
+def replay(
+    letters: LetterIds = None,
+    code: Code = None,
+    kind: Kind = None,
+    every: All = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try again, under the same workflow ids."""
 
     async def command() -> None:
         async with reach() as r:
-            row = await _letter(r.dependencies, letter)
-            if row["state"] in ("resolved", "discarded"):
-                raise UsageError("settled", f"Letter {letter} is {row['state']}: there is nothing to replay.")
-            # Settled first: if the job fails once more, it writes a letter of its own.
-            await _settle(r.dependencies, letter, "replayed")
-            await _replay(r, row)
-        print_line(f"letter {letter} is replayed as {plain(row['workflow_id'])}")
+            rows = await _chosen(r.dependencies, letters, code, kind, every)
+            for row in rows:
+                if row["state"] in ("resolved", "discarded"):
+                    raise UsageError(
+                        "settled", f"Letter {row['id']} is {row['state']}: there is nothing to replay."
+                    )
+            failed = await _each(rows, lambda row: _settle_and_replay(r, row), "replaying")
+        _report("replayed", rows, failed, as_json)
 
     run(command)
 
 
 @app.command("discard")
-def discard(letter: LetterId) -> None:
+def discard(
+    letters: LetterIds = None,
+    code: Code = None,
+    kind: Kind = None,
+    every: All = False,
+    as_json: AsJson = False,
+) -> None:
     """Accept the loss; it will not be tried again."""
 
     async def command() -> None:
         async with database_only() as dependencies:
-            row = await _letter(dependencies, letter)
-            if not await _settle(dependencies, letter, "discarded"):
-                raise UsageError("settled", f"Letter {letter} is {row['state']} already.")
-            if row["kind"] == "deliver":
-                async with transaction(dependencies.engine) as connection:
-                    await notifications.discard(connection, row["input"]["delivery_id"])
-        print_line(f"letter {letter} is discarded")
+            rows = await _chosen(dependencies, letters, code, kind, every)
+            failed = await _each(rows, lambda row: _discard(dependencies, row), "discarding")
+        _report("discarded", rows, failed, as_json)
 
     run(command)
+
+
+async def _chosen(
+    dependencies: Dependencies, letters: list[int] | None, code: str | None, kind: str | None, every: bool
+) -> list[dict[str, Any]]:
+    """The letters meant: those numbered, or all open ones of a code or a kind."""
+    if bool(letters) == bool(code or kind or every):
+        raise UsageError("wrong_usage", "Give letters' numbers, or one of --code, --kind and --all.")
+    if letters:
+        return [await _letter(dependencies, number) for number in letters]
+    async with transaction(dependencies.engine) as connection:
+        return await dead_letter.listing(connection, state="open", limit=None, code=code, kind=kind)
+
+
+async def _each(
+    rows: list[dict[str, Any]], job: Callable[[dict[str, Any]], Awaitable[None]], word: str
+) -> dict[int, str]:
+    """Do it to each, a few at a time, with a progress bar; the errors by letter. One alone may raise."""
+    if len(rows) == 1:
+        await job(rows[0])
+        return {}
+    failed: dict[int, str] = {}
+    limit = asyncio.Semaphore(_AT_ONCE)
+    with progress_bar(word, len(rows)) as advance:
+
+        async def one(row: dict[str, Any]) -> None:
+            async with limit:
+                try:
+                    await job(row)
+                except FascicleError as error:
+                    failed[row["id"]] = error.message
+                advance()
+
+        await asyncio.gather(*(one(row) for row in rows))
+    return failed
+
+
+def _report(done: str, rows: list[dict[str, Any]], failed: dict[int, str], as_json: bool) -> None:
+    succeeded = [row["id"] for row in rows if row["id"] not in failed]
+    if as_json:
+        print_json({done: succeeded, "failed": failed})
+    elif len(succeeded) == 1:
+        print_line(f"letter {succeeded[0]} is {done}")
+    else:
+        print_line(f"{len(succeeded)} letters are {done}")
+    for number, why in failed.items():
+        print_note(f"letter {number}: {why}")
+    if failed:
+        raise typer.Exit(1)
+
+
+async def _settle_and_replay(r: Reach, row: dict[str, Any]) -> None:
+    # Settled first: if the job fails once more, it writes a letter of its own.
+    await _settle(r.dependencies, row["id"], "replayed")
+    await _replay(r, row)
+
+
+async def _discard(dependencies: Dependencies, row: dict[str, Any]) -> None:
+    if not await _settle(dependencies, row["id"], "discarded"):
+        raise UsageError("settled", f"Letter {row['id']} is {row['state']} already.")
+    if row["kind"] == "deliver":
+        async with transaction(dependencies.engine) as connection:
+            await notifications.discard(connection, row["input"]["delivery_id"])
 
 
 async def _letter(dependencies: Dependencies, letter_id: int) -> dict[str, Any]:
@@ -142,6 +252,9 @@ async def _replay(r: Reach, row: dict[str, Any]) -> None:
 async def _redeliver(r: Reach, job: dict[str, Any]) -> None:
     async with transaction(r.dependencies.engine) as connection:
         await notifications.requeue(connection, job["delivery_id"], r.dependencies.clock())
+    if job["chapter_id"] is None:  # a digest: the schedule's next run sends it
+        return
+    async with transaction(r.dependencies.engine) as connection:
         series_id = await notifications.series_of(connection, job["chapter_id"])
     if series_id is None:
         raise UsageError("chapter_gone", "The chapter that message was about is gone.")

@@ -29,6 +29,7 @@ from starter.context import (
 )
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.schedules import ensure_schedules
 from starter.source import AsJson
 
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
@@ -75,6 +76,7 @@ def setup(as_json: AsJson = False) -> None:
         async with reach() as r:
             await upgrade(r.dependencies.engine)
             added = await register_search_attributes(r.client)
+            await ensure_schedules(r.client, r.dependencies.settings)
             started = await ensure_all_workflows(r.dependencies, r.client)
         result = {"search_attributes_added": added, "workflows_started": started}
         print_json(result) if as_json else print_facts({"database": "up to date", **result})

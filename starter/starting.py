@@ -9,7 +9,7 @@ from temporalio.common import WorkflowIDConflictPolicy as _Conflict
 from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import MAIN_QUEUE, notify_workflow_id
-from workflows.notify import NotifyInput
+from workflows.children import NotifyInput
 
 
 async def start_or_join(

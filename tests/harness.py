@@ -50,6 +50,7 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "retry_base_seconds": 0.05,
         "drain_seconds": 5,
         "sweep": False,
+        "notify_delay_seconds": 0,
         **overrides,
     }
     return Settings(**values)

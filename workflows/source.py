@@ -14,9 +14,8 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.errors import ErrorRecord
-    from fascicle.domain.names import WAKE_SIGNAL, ingest_workflow_id, notify_workflow_id
-    from workflows.children import start_once
-    from workflows.notify import NotifyInput
+    from fascicle.domain.names import WAKE_SIGNAL, ingest_workflow_id
+    from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
 
@@ -249,14 +248,13 @@ class SourceWorkflow:
         while more:
             page = await self._calls.list_owed(after)
             for owed in page.chapters:
-                label = f"{self._state.facts.title} {owed.key}"
-                await start_once(
-                    "NotifyWorkflow",
-                    NotifyInput(series_id=self._source.series_id, chapter_id=owed.chapter_id, label=label),
-                    workflow_id=notify_workflow_id(self._source.series_id, owed.chapter_id),
-                    summary=f"followers of {label}",
-                    priority=self._priority(),
+                notify = NotifyInput(
+                    series_id=self._source.series_id,
+                    chapter_id=owed.chapter_id,
+                    label=f"{self._state.facts.title} {owed.key}",
+                    delay_seconds=page.delay_seconds,
                 )
+                await tell_followers(notify, self._priority())
                 after = owed.chapter_id
             more = page.more
 

@@ -7,6 +7,9 @@ FETCH_QUEUE = "fetch"
 DELIVER_QUEUE = "deliver"
 TASK_QUEUES = (MAIN_QUEUE, FETCH_QUEUE, DELIVER_QUEUE)
 
+DIGEST_SCHEDULE = "digests"
+HOUSEKEEPING_SCHEDULE = "housekeeping"
+
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"
 

@@ -274,7 +274,7 @@ async def find_series(connection: AsyncConnection, wanted: str) -> list[tuple[st
         "position(lower(:wanted) in lower(title)) > 0",
     ):
         rows = await connection.execute(
-            text(f"select id, title from series where {condition} order by title limit 20"),  # noqa: S608
+            text(f"select id, title from series where {condition} order by title limit 20"),
             {"wanted": wanted},
         )
         if found := [(series_id, title) for series_id, title in rows]:

@@ -69,7 +69,7 @@ async def unstored(
                 where (t.language is null or cardinality(source.languages) = 0
                        or t.language = any(source.languages))
                   and not exists (select 1 from chapter_upload u
-                                  where u.source_id = source.id and u.upload_id = t.upload_id)"""),  # noqa: S608
+                                  where u.source_id = source.id and u.upload_id = t.upload_id)"""),
         {
             "site": site,
             "keys": [entry.series_key for entry in entries],
@@ -82,7 +82,7 @@ async def unstored(
 
 async def active_sources(connection: AsyncConnection, site: str) -> list[tuple[str, Cadence]]:
     rows = await connection.execute(
-        text(f"select id, cadence from source where {_ACTIVE} order by id"),  # noqa: S608
+        text(f"select id, cadence from source where {_ACTIVE} order by id"),
         {"site": site},
     )
     return [(source_id, Cadence(cadence)) for source_id, cadence in rows]

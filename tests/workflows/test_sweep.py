@@ -105,7 +105,8 @@ async def test_c16_a_crash_between_waking_and_noting_it_tells_nobody_twice(
     upstream = stack.series()
     source = await relying_on_the_sweep(stack, upstream)
     await stack.follow("ann", source["series_id"])
-    real, broken = sweeps.record_success, []
+    real = sweeps.record_success
+    broken: list[bool] = []
 
     async def breaks_once(*arguments: Any) -> None:
         if stack.simulator.world.series[upstream.id].uploads[3:] and not broken:
