@@ -182,22 +182,29 @@ class SourceActivities:
         cursor: str | None = None
         while True:
             page = await site.newest(source.site_key, source.languages, cursor)
-            all_known, new = await self._compare(source, page.uploads, now)
+            all_known, new = await self._compare(source, page.uploads, now, found)
             found.update((c.key, c) for c in new)
             cursor = page.next_cursor
             if all_known or cursor is None or len(found) > self._policy.children_per_poll:
                 return list(found.values())
 
     async def _compare(
-        self, source: Source, uploads: Sequence[Upload], now: datetime
+        self,
+        source: Source,
+        uploads: Sequence[Upload],
+        now: datetime,
+        found: Mapping[str, ListedChapter],
     ) -> tuple[bool, list[ListedChapter]]:
-        """Were all uploads known, and the chapters to ingest. Known chapters' new uploads are stored here."""
+        """Were all uploads known, and the chapters to ingest. Known chapters' new uploads are stored here.
+
+        `found` are those of the pages before, whose keys are given but not stored yet.
+        """
         async with transaction(self._engine) as connection:
             known = await chapters.known_uploads(connection, source.id, uploads)
             unknown = {u.upload_id for u in uploads if u.upload_id not in known}
             if not unknown and not any(is_renumbered(u, known) for u in uploads):
                 return True, []
-            listed = await keyed_chapters(connection, source, uploads, known)
+            listed = await keyed_chapters(connection, source, uploads, known, found)
             stored, buried = await chapters.settled_keys(connection, source.id, [c.key for c in listed])
             new = [
                 c
@@ -297,11 +304,13 @@ async def keyed_chapters(
     source: Source,
     uploads: Sequence[Upload],
     known: Mapping[str, KnownUpload],
+    found: Mapping[str, ListedChapter] | None = None,
 ) -> list[ListedChapter]:
     """The uploads as chapters: keys once given are kept, the others get theirs."""
     keyless = [u for u in uploads if u.upload_id not in known or is_renumbered(u, known)]
     numbers = {number for u in keyless if (number := number_of(u.number)) is not None}
     taken = await chapters.keys_with_numbers(connection, source.id, numbers)
+    taken |= {key: chapter.best.number for key, chapter in (found or {}).items()}
     keys = {upload_id: stored.key for upload_id, stored in known.items()}
     keys |= assign_keys(keyless, taken, per_volume=source.numbering_restarts)
     return fold_uploads(uploads, keys, source.languages)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, source
+from starter import configuration, dead_letters, library, operations, source, user
 from starter.context import leave
 from starter.output import print_error, print_line
 from starter.up import up
@@ -23,9 +23,10 @@ app.command("setup")(operations.setup)
 app.add_typer(operations.db_app, name="db")
 app.add_typer(source.app, name="source")
 app.command("chapters")(library.chapters)
-app.add_typer(library.user_app, name="user")
-app.command("follow")(library.follow)
-app.command("unfollow")(library.unfollow)
+app.add_typer(user.app, name="user")
+app.add_typer(library.app, name="library")
+app.command("follow")(library.add)
+app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
 app.add_typer(dead_letters.app, name="dead-letters")
 

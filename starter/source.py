@@ -44,7 +44,7 @@ def add(
     """Follow the series behind a URL. Its history is stored silently."""
 
     async def command() -> None:
-        _check_languages(language or [])
+        check_languages(language or [])
         async with reach() as r:
             done = await add_source(
                 r.dependencies,
@@ -194,7 +194,7 @@ async def _workflow_status(client: Client, source_id: str) -> dict[str, Any]:
     return answer
 
 
-def _check_languages(languages: list[str]) -> None:
+def check_languages(languages: list[str]) -> None:
     for language in languages:
         if not _LANGUAGE.fullmatch(language):
             raise UsageError("wrong_usage", f"{language!r} is no language: use codes such as en or pt-br.")

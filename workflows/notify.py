@@ -1,5 +1,6 @@
 """NotifyWorkflow: tell the followers of one chapter, each once."""
 
+import contextlib
 from datetime import timedelta
 
 from temporalio import workflow
@@ -98,12 +99,10 @@ class NotifyWorkflow:
 
     async def _wait_for_next_attempt(self, seconds: float) -> None:
         why = "waiting to try the failed deliveries again"
-        try:
+        with contextlib.suppress(TimeoutError):
             await workflow.wait_condition(
                 lambda: self._again, timeout=timedelta(seconds=max(0.2, seconds)), timeout_summary=why
             )
-        except TimeoutError:
-            pass
 
     async def _deliver_round(self, notify: NotifyInput) -> DeliverResult:
         return await workflow.execute_activity_method(

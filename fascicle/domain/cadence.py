@@ -1,7 +1,6 @@
 """How often a source is looked at (C2)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -34,23 +33,3 @@ def cadence_of(*, last_new_at: datetime | None, now: datetime, pinned: Cadence |
 def poll_delay(cadence: Cadence, intervals: Mapping[Cadence, timedelta], spread: float) -> timedelta:
     """The interval of a cadence, moved by up to ±10 %: `spread` is a random number from -1 to 1."""
     return intervals[cadence] * (1 + 0.1 * max(-1.0, min(1.0, spread)))
-
-
-@dataclass(frozen=True)
-class Plan:
-    cadence: Cadence
-    next_check_at: datetime
-    reason: str
-
-
-def plan_next_check(
-    *,
-    now: datetime,
-    releases: Sequence[datetime],
-    last_new_at: datetime | None,
-    intervals: Mapping[Cadence, timedelta],
-    pinned: Cadence | None,
-    spread: float,
-) -> Plan:
-    cadence = cadence_of(last_new_at=last_new_at, now=now, pinned=pinned)
-    return Plan(cadence, now + poll_delay(cadence, intervals, spread), cadence.value)

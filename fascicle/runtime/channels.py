@@ -11,15 +11,16 @@ from urllib.parse import parse_qsl, urlsplit
 from fascicle.domain.errors import UsageError
 
 SAFE_SCHEMAS = [
-    "apprise", "apprises", "bark", "barks", "bluesky", "bsky", "brevo", "chanify", "dingtalk", "discord",
-    "feishu", "flock", "form", "forms", "gchat", "gotify", "gotifys", "groupme", "guilded", "hassio", "hassios",
-    "ifttt", "join", "json", "jsons", "lark", "line", "mailersend", "mailgun", "mailto", "mailtos", "mastodon",
-    "mastodons", "matrix", "matrixs", "misskey", "misskeys", "mmost", "mmosts", "msgbird", "ncloud", "nclouds",
-    "nctalk", "nctalks", "notifiarr", "ntfy", "ntfys", "o365", "onesignal", "opsgenie", "pagerduty", "pbul",
-    "postmark", "pover", "prowl", "push", "pushdeer", "pushdeers", "pushed", "pushover", "pushplus", "pushy",
-    "resend", "revolt", "rocket", "rockets", "ryver", "schan", "sendgrid", "signal", "signals", "simplepush",
-    "slack", "smtp2go", "sparkpost", "spush", "tgram", "threema", "toot", "toots", "twilio", "twist", "viber",
-    "webex", "wecombot", "whatsapp", "workflow", "workflows", "wxpusher", "wxteams", "xml", "xmls", "zulip",
+    "apprise", "apprises", "bark", "barks", "bluesky", "bsky", "brevo", "chanify", "dingtalk",
+    "discord", "feishu", "flock", "form", "forms", "gchat", "gotify", "gotifys", "groupme", "guilded",
+    "hassio", "hassios", "ifttt", "join", "json", "jsons", "lark", "line", "mailersend", "mailgun",
+    "mailto", "mailtos", "mastodon", "mastodons", "matrix", "matrixs", "misskey", "misskeys", "mmost",
+    "mmosts", "msgbird", "ncloud", "nclouds", "nctalk", "nctalks", "notifiarr", "ntfy", "ntfys", "o365",
+    "onesignal", "opsgenie", "pagerduty", "pbul", "postmark", "pover", "prowl", "push", "pushdeer",
+    "pushdeers", "pushed", "pushover", "pushplus", "pushy", "resend", "revolt", "rocket", "rockets",
+    "ryver", "schan", "sendgrid", "signal", "signals", "simplepush", "slack", "smtp2go", "sparkpost",
+    "spush", "tgram", "threema", "toot", "toots", "twilio", "twist", "viber", "webex", "wecombot",
+    "whatsapp", "workflow", "workflows", "wxpusher", "wxteams", "xml", "xmls", "zulip",
 ]  # fmt: skip
 
 # Parameters by which a URL names a file on this machine.

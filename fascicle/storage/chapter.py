@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.chapter import ListedChapter, Upload
+from fascicle.domain.chapter_key import read_number
 from fascicle.domain.gaps import missing_numbers
 
 # One statement, one transaction, any number of chapters. Sorted, so that two batches cannot deadlock.
@@ -224,11 +225,17 @@ async def release_times(connection: AsyncConnection, series_id: str, *, limit: i
 async def gaps(connection: AsyncConnection, series_id: str) -> list[tuple[int, int]]:
     """Numbers that no source of the series has. Numbering that restarts has no gaps to speak of."""
     rows = await connection.execute(
-        text("""select c.number from logical_chapter c join series on series.id = c.series_id
+        text("""select c.number, c.raw_number from logical_chapter c join series on series.id = c.series_id
                 where c.series_id = :series_id and c.number is not null and not series.numbering_restarts"""),
         {"series_id": series_id},
     )
-    return missing_numbers(rows.scalars())
+    return missing_numbers((_first_of(raw, number), number) for number, raw in rows)
+
+
+def _first_of(raw: str | None, number: Decimal) -> Decimal:
+    """Where a range such as 1-8 begins; any other number is its own beginning."""
+    read = read_number(raw)
+    return Decimal(read.first) if read is not None and read.first is not None else number
 
 
 async def flag_vanished(connection: AsyncConnection, source_id: str, since: datetime, now: datetime) -> int:

@@ -102,7 +102,7 @@ async def entries(connection: AsyncConnection, user_id: str) -> list[dict[str, A
     """What a person follows, how they are told of it, and how far they have read."""
     rows = await connection.execute(
         text("""select series.id as series_id, series.title as series, series.latest_chapter,
-                  e.read_number, e.read_volume, coalesce(e.mode, u.mode) as mode, e.mode is not null as own_mode,
+                  e.read_number, e.read_volume, coalesce(e.mode, u.mode) as mode,
                   coalesce(e.languages, nullif(u.languages, '{}')) as languages, e.preferred_source,
                   (select count(*) from logical_chapter c where c.series_id = series.id
                      and c.number > coalesce(e.read_number, -1)) as unread
@@ -124,7 +124,8 @@ async def unfollow(connection: AsyncConnection, user_id: str, series_id: str) ->
 
 async def users(connection: AsyncConnection) -> list[dict[str, Any]]:
     rows = await connection.execute(
-        text("""select u.id, u.name, u.mode, u.languages, u.time_zone, u.digest_hour, u.daily_cap, u.created_at,
+        text("""select u.id, u.name, u.mode, u.languages, u.time_zone, u.digest_hour, u.daily_cap,
+                  u.created_at,
                   (select count(*) from library_entry e where e.user_id = u.id) as follows,
                   coalesce((select array_agg(url order by id) from channel c where c.user_id = u.id), '{}')
                   as channels

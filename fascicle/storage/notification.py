@@ -49,7 +49,8 @@ with page as (
               when 'daily' then (
                 select min(morning) from (
                   select (date_trunc('day', cast(:now as timestamptz) at time zone time_zone)
-                          + make_interval(days => day, hours => digest_hour)) at time zone time_zone as morning
+                          + make_interval(days => day, hours => digest_hour)) at time zone time_zone
+                         as morning
                   from generate_series(0, 2) as day) as mornings
                 where morning > :now) end,
     :now
@@ -238,7 +239,8 @@ async def of_user(connection: AsyncConnection, user_id: str, limit: int) -> list
                   (select url from chapter_source s where s.chapter_id = c.id order by s.id limit 1) as url,
                   coalesce((select jsonb_agg(jsonb_build_object('state', d.state, 'attempts', d.attempts,
                       'sent_at', d.sent_at, 'error', d.last_error) order by d.id)
-                    from delivery d where d.notification_id = n.id or d.digest_id = n.digest_id), '[]') as deliveries
+                    from delivery d where d.notification_id = n.id or d.digest_id = n.digest_id), '[]')
+                    as deliveries
                 from notification n join logical_chapter c on c.id = n.chapter_id
                 join series on series.id = c.series_id
                 where n.user_id = :user_id order by n.id desc limit :limit"""),
