@@ -13,7 +13,7 @@ from fascicle.storage import chapter as chapters
 from fascicle.storage.source import Source
 
 # Enough to see a rhythm in; older ones say little about the next.
-_RELEASES = 30
+_RELEASES = 40
 
 
 @dataclass(frozen=True)

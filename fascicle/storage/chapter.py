@@ -213,10 +213,10 @@ async def owed_chapters(
 
 
 async def release_times(connection: AsyncConnection, series_id: str, *, limit: int) -> list[datetime]:
-    """When the series' newest chapters came out, as far as anyone said."""
+    """When the series' newest chapters came out, as far as anyone said; a burst is one release."""
     rows = await connection.execute(
-        text("""select coalesce(published_at, first_detected_at) as at from logical_chapter
-                where series_id = :series_id order by at desc limit :limit"""),
+        text("""select distinct date_trunc('minute', coalesce(published_at, first_detected_at)) as at
+                from logical_chapter where series_id = :series_id order by at desc limit :limit"""),
         {"series_id": series_id, "limit": limit},
     )
     return list(rows.scalars())
