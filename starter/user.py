@@ -133,9 +133,10 @@ def checked_languages(languages: list[str]) -> list[str] | None:
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
+    check_channel(url)
     if not trusted:
         check_is_allowed(url, settings.channel_schemas)
-    return check_channel(url)
+    return url
 
 
 def _words(value: Any) -> str:
