@@ -43,6 +43,7 @@ from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
+from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import SweepWorkflow
 
@@ -53,6 +54,7 @@ WORKFLOWS: Sequence[type] = (
     NotifyWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
+    ReplayLettersWorkflow,
 )
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
@@ -95,6 +97,8 @@ def activities_by_queue(
             chapter.store_chapter,
             dead_letter.bury,
             dead_letter.age_out,
+            dead_letter.list_letters,
+            dead_letter.reopen,
             notify.announce_chapter,
             notify.compose_digests,
         ],

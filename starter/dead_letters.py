@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
-from temporalio.common import Priority
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
 
-from activities.chapter import IngestInput
 from fascicle.domain.errors import FascicleError, UsageError
+from fascicle.domain.names import new_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
@@ -25,7 +27,8 @@ from starter.output import (
     progress_bar,
 )
 from starter.source import AsJson
-from starter.starting import notify_again, start_or_join
+from starter.starting import start_or_join
+from workflows.replay_letters import ReplayLettersInput, ReplayLettersResult
 
 app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_is_help=True)
 
@@ -39,6 +42,8 @@ Kind = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Every open letter.")]
 _AT_ONCE = 10
+_LOOK_EVERY = 0.3
+_QUERY_PATIENCE = timedelta(seconds=10)
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
@@ -125,10 +130,49 @@ def replay(
                     raise UsageError(
                         "settled", f"Letter {row['id']} is {row['state']}: there is nothing to replay."
                     )
-            failed = await _each(rows, lambda row: _settle_and_replay(r, row), "replaying")
-        _report("replayed", rows, failed, as_json)
+            wanted = ReplayLettersInput(letters=letters or [], code=code, kind=kind)
+            result = await replay_letters(r, wanted, rows)
+        _report("replayed", result.replayed, result.failed, as_json)
 
     run(command)
+
+
+async def replay_letters(
+    r: Reach, wanted: ReplayLettersInput, rows: list[dict[str, Any]]
+) -> ReplayLettersResult:
+    """Start the workflow that does it and follow it to its end."""
+    for row in rows:
+        if row["kind"] == "poll":  # it is told to look by a signal, so it has to be there
+            await ensure_workflow(r.dependencies, r.client, row["input"]["source_id"])
+    handle = await start_or_join(
+        r.client,
+        "ReplayLettersWorkflow",
+        wanted,
+        workflow_id=f"replay-letters-{new_id()}",
+        summary=f"replay of {len(rows)} dead letters",
+    )
+    ending = asyncio.create_task(handle.result())
+    with progress_bar("replaying", len(rows)) as advance:
+        seen = 0
+        while not ending.done():
+            await asyncio.wait([ending], timeout=_LOOK_EVERY)
+            done = await _replayed_so_far(handle, ending)
+            for _ in range(done - seen):
+                advance()
+            seen = max(seen, done)
+    return ReplayLettersResult.model_validate(ending.result())
+
+
+async def _replayed_so_far(handle: WorkflowHandle[Any, Any], ending: asyncio.Task[Any]) -> int:
+    if ending.done():
+        return 0
+    try:
+        progress = await handle.query("progress", rpc_timeout=_QUERY_PATIENCE)
+    except RPCError:
+        print_note(f"No worker answers; {handle.id} goes on as soon as one runs. See `fascicle doctor`.")
+        ending.cancel()
+        raise typer.Exit(1) from None
+    return len(progress["replayed"]) + len(progress["failed"])
 
 
 @app.command("discard")
@@ -145,7 +189,7 @@ def discard(
         async with database_only() as dependencies:
             rows = await _chosen(dependencies, letters, code, kind, every)
             failed = await _each(rows, lambda row: _discard(dependencies, row), "discarding")
-        _report("discarded", rows, failed, as_json)
+        _report("discarded", [row["id"] for row in rows if row["id"] not in failed], failed, as_json)
 
     run(command)
 
@@ -185,8 +229,7 @@ async def _each(
     return failed
 
 
-def _report(done: str, rows: list[dict[str, Any]], failed: dict[int, str], as_json: bool) -> None:
-    succeeded = [row["id"] for row in rows if row["id"] not in failed]
+def _report(done: str, succeeded: list[int], failed: dict[int, str], as_json: bool) -> None:
     if as_json:
         print_json({done: succeeded, "failed": failed})
     elif len(succeeded) == 1:
@@ -197,12 +240,6 @@ def _report(done: str, rows: list[dict[str, Any]], failed: dict[int, str], as_js
         print_note(f"letter {number}: {why}")
     if failed:
         raise typer.Exit(1)
-
-
-async def _settle_and_replay(r: Reach, row: dict[str, Any]) -> None:
-    # Settled first: if the job fails once more, it writes a letter of its own.
-    await _settle(r.dependencies, row["id"], "replayed")
-    await _replay(r, row)
 
 
 async def _discard(dependencies: Dependencies, row: dict[str, Any]) -> None:
@@ -226,36 +263,3 @@ async def _letter(dependencies: Dependencies, letter_id: int) -> dict[str, Any]:
 async def _settle(dependencies: Dependencies, letter_id: int, state: str) -> bool:
     async with transaction(dependencies.engine) as connection:
         return await dead_letter.settle(connection, letter_id, state, dependencies.clock())
-
-
-async def _replay(r: Reach, row: dict[str, Any]) -> None:
-    job = row["input"]
-    if row["kind"] == "poll":
-        handle = await ensure_workflow(r.dependencies, r.client, job["source_id"])
-        await handle.signal("poll_now")
-    elif row["kind"] == "ingest":
-        ingest = IngestInput.model_validate(job)
-        await start_or_join(
-            r.client,
-            "IngestChapterWorkflow",
-            ingest,
-            workflow_id=row["workflow_id"],
-            summary=f"replay: {ingest.series_title} {ingest.chapter.key}",
-            priority=Priority(priority_key=1),
-        )
-    elif row["kind"] == "notify":
-        await notify_again(r.client, job["series_id"], job["chapter_id"])
-    else:
-        await _redeliver(r, job)
-
-
-async def _redeliver(r: Reach, job: dict[str, Any]) -> None:
-    async with transaction(r.dependencies.engine) as connection:
-        await notifications.requeue(connection, job["delivery_id"], r.dependencies.clock())
-    if job["chapter_id"] is None:  # a digest: the schedule's next run sends it
-        return
-    async with transaction(r.dependencies.engine) as connection:
-        series_id = await notifications.series_of(connection, job["chapter_id"])
-    if series_id is None:
-        raise UsageError("chapter_gone", "The chapter that message was about is gone.")
-    await notify_again(r.client, series_id, job["chapter_id"])

@@ -1,5 +1,6 @@
 """Dead letters (C11): what failed for good, kept until a person, or a later success, settles it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -80,6 +81,31 @@ async def listing(
                   and (cast(:kind as text) is null or kind = :kind)
                 order by last_failed_at desc, id desc limit :limit"""),
         {"state": state, "limit": limit, "code": code, "kind": kind},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def to_replay(
+    connection: AsyncConnection,
+    *,
+    letters: Collection[int],
+    code: str | None,
+    kind: str | None,
+    after: int,
+    limit: int,
+) -> list[dict[str, Any]]:
+    """Letters after that number: those named, even if replayed before, else the open ones that fit."""
+    rows = await connection.execute(
+        text("""select d.id, d.kind, d.job_key, d.input as job_input, c.series_id
+                from dead_letter d
+                left join logical_chapter c on c.id = cast(d.input ->> 'chapter_id' as bigint)
+                where d.id > :after
+                  and case when cardinality(cast(:letters as bigint[])) > 0
+                        then d.id = any(cast(:letters as bigint[])) and d.state in ('open', 'replayed')
+                        else d.state = 'open' and (cast(:code as text) is null or d.error_code = :code)
+                             and (cast(:kind as text) is null or d.kind = :kind) end
+                order by d.id limit :limit"""),
+        {"letters": list(letters), "code": code, "kind": kind, "after": after, "limit": limit},
     )
     return [dict(row) for row in rows.mappings()]
 

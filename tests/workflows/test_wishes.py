@@ -80,8 +80,8 @@ async def test_c8_two_sources_of_one_chapter_tell_once_with_the_preferred_link(
         await harness.all_quiet()
         messages = {m.name: m for m in harness.simulator.sink.messages()}
         assert len(harness.simulator.sink.messages()) == 2
-        assert link in messages["bob"].body
-        assert link not in messages["ann"].body
+        assert link in messages["bob"].message
+        assert link not in messages["ann"].message
 
 
 async def test_c8_who_has_read_it_is_not_told(stack: Harness) -> None:
@@ -118,8 +118,8 @@ async def test_c8_a_digest_is_one_message_about_everything_not_read_yet(stack: H
     assert (await send_digests(stack))["sent"] == 0
     [message] = stack.simulator.sink.messages("ann")
     assert message.title == "2 new chapters of Lanterns"
-    assert "Lanterns 5" in message.body
-    assert "Lanterns 6" in message.body
+    assert "Lanterns 5" in message.message
+    assert "Lanterns 6" in message.message
     assert await stack.value("select count(*) from notification where mode = 'dropped'") == 1
 
 
@@ -172,7 +172,7 @@ async def test_c8_nobody_is_told_of_a_language_they_do_not_read(stack: Harness) 
     link = stack.release(series, chapter="4", language="fr").id
     assert await told(stack, source) == ["ann", "fleur"], "the French one is news to her alone"
     [message] = stack.simulator.sink.messages("fleur")
-    assert link in message.body
+    assert link in message.message
     stack.release(series, chapter="4", language="fr")
     assert await told(stack, source) == ["ann", "fleur"]
 
