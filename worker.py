@@ -26,8 +26,11 @@ from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
 from activities.interceptor import FascicleInterceptor
 from activities.metrics import Metrics
+from activities.next_check import PollPolicy
 from activities.notify import NotifyActivities
-from activities.source import PollPolicy, SourceActivities
+from activities.replay import ReplayActivities
+from activities.source import SourceActivities
+from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
 from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
@@ -37,55 +40,104 @@ from fascicle.runtime.temporal import check_namespace, connect, is_serving, metr
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
 from workflows.chapter import IngestChapterWorkflow
+from workflows.digest import DigestWorkflow
+from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
+from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
+from workflows.sweep import SweepWorkflow
 
-WORKFLOWS: Sequence[type] = (SourceWorkflow, IngestChapterWorkflow, NotifyWorkflow)
+WORKFLOWS: Sequence[type] = (
+    SourceWorkflow,
+    SweepWorkflow,
+    IngestChapterWorkflow,
+    NotifyWorkflow,
+    DigestWorkflow,
+    HousekeepingWorkflow,
+    ReplayLettersWorkflow,
+)
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 
 log = get_logger("fascicle.worker")
 
 
-def activities_by_queue(dependencies: Dependencies, metrics: Metrics) -> dict[str, list[Callable[..., Any]]]:
+# How many sweeps in a row may fail before the sources keep their own time again.
+FAILURES_UNTIL_LOST = 3
+
+
+def activities_by_queue(
+    client: Client, dependencies: Dependencies, metrics: Metrics
+) -> dict[str, list[Callable[..., Any]]]:
     """Which activities each task queue serves."""
     settings, engine = dependencies.settings, dependencies.engine
-    policy = PollPolicy(
-        intervals=settings.intervals,
-        breaker=settings.breaker,
-        complete_every=timedelta(hours=settings.complete_listing_hours),
-        children_per_poll=settings.children_per_poll,
-    )
+    policy = _poll_policy(settings)
+    sweep = SweepActivities(engine, dependencies.sites, client, _sweep_policy(settings), metrics)
     source = SourceActivities(engine, dependencies.sites, policy, metrics)
-    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics)
-    chapter = ChapterActivities(engine, metrics)
-    dead_letter = DeadLetterActivities(engine)
+    delay = settings.notify_delay_seconds
+    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
+    replay = ReplayActivities(engine, dependencies.sites, policy)
+    chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
+    dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
         metrics,
         retry_base_seconds=settings.retry_base_seconds,
+        daily_cap=settings.notify_daily_cap,
     )
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
+            sweep.record_sweep_failure,
+            sweep.end_sweep,
             source.record_pause,
             source.pin_cadence,
             backfill.list_owed,
             chapter.store_chapter,
             dead_letter.bury,
+            dead_letter.age_out,
+            dead_letter.list_letters,
+            dead_letter.reopen,
             notify.announce_chapter,
+            notify.compose_digests,
         ],
-        FETCH_QUEUE: [source.poll_source, backfill.backfill_source],
+        FETCH_QUEUE: [
+            source.poll_source,
+            backfill.backfill_source,
+            replay.find_chapters,
+            sweep.sweep_site,
+        ],
         DELIVER_QUEUE: [notify.deliver_due],
     }
+
+
+def _poll_policy(settings: Settings) -> PollPolicy:
+    sweep_interval = timedelta(seconds=settings.sweep_seconds)
+    return PollPolicy(
+        intervals=settings.intervals,
+        breaker=settings.breaker,
+        complete_every=timedelta(hours=settings.complete_listing_hours),
+        children_per_poll=settings.children_per_poll,
+        sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 1) * sweep_interval + timedelta(minutes=1),
+        sweep_net=timedelta(hours=settings.sweep_net_hours),
+    )
+
+
+def _sweep_policy(settings: Settings) -> SweepPolicy:
+    return SweepPolicy(
+        interval=timedelta(seconds=settings.sweep_seconds),
+        overlap=timedelta(seconds=settings.sweep_overlap_seconds),
+        failures_until_lost=FAILURES_UNTIL_LOST,
+        intervals=settings.intervals,
+    )
 
 
 def build_workers(
     client: Client, dependencies: Dependencies, metrics: Metrics, queues: Sequence[str] = TASK_QUEUES
 ) -> list[Worker]:
     settings = dependencies.settings
-    served = activities_by_queue(dependencies, metrics)
+    served = activities_by_queue(client, dependencies, metrics)
     interceptor = FascicleInterceptor(metrics, retry_base_seconds=settings.retry_base_seconds)
     limits = {FETCH_QUEUE: settings.max_concurrent_fetches}
     return [

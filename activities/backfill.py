@@ -13,11 +13,14 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
-from activities.source import PollPolicy, SourceFacts, Wait, as_wait, keyed_chapters, record_success
+from activities.next_check import PollPolicy
+from activities.source import SourceFacts, Wait, as_wait, keyed_chapters, record_success
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
+from fascicle.domain.gaps import describe
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
+from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from fascicle.storage.source import Source
@@ -70,6 +73,8 @@ class BackfillResult(BaseModel):
     """The worker is shutting down: go on from `progress` elsewhere."""
     progress: BackfillProgress | None = None
     vanished: int = 0
+    gaps: str = ""
+    """Numbers that no source of the series has, in words."""
     owed: bool = False
     """Something of what was stored is news: `list_owed` names it."""
     facts: SourceFacts | None = None
@@ -88,14 +93,24 @@ class OwedChapter(BaseModel):
 class OwedPage(BaseModel):
     chapters: list[OwedChapter]
     more: bool
+    delay_seconds: float = 0
 
 
 class BackfillActivities:
-    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        sites: Sites,
+        policy: PollPolicy,
+        metrics: Metrics,
+        *,
+        notify_delay_seconds: float,
+    ) -> None:
         self._engine = engine
         self._sites = sites
         self._policy = policy
         self._metrics = metrics
+        self._notify_delay = notify_delay_seconds
 
     @activity.defn
     async def backfill_source(self, backfill: BackfillInput) -> BackfillResult:
@@ -123,6 +138,7 @@ class BackfillActivities:
         return OwedPage(
             chapters=[OwedChapter(chapter_id=chapter_id, key=key) for chapter_id, key in rows],
             more=len(rows) == _OWED_PER_PAGE,
+            delay_seconds=self._notify_delay,
         )
 
     async def _read_and_store(self, source: Source, progress: BackfillProgress) -> bool:
@@ -145,14 +161,17 @@ class BackfillActivities:
             known = await chapters.known_uploads(connection, source.id, uploads)
             listed = await keyed_chapters(connection, source, uploads, known)
             _, buried = await chapters.settled_keys(connection, source.id, [c.key for c in listed])
+            news = {c.key for c in listed if _deserves_notice(c, source)}
             stored = await chapters.fold_in(
                 connection,
                 source_id=source.id,
                 series_id=source.series_id,
                 chapters=[c for c in listed if c.key not in buried],
-                news={c.key for c in listed if _deserves_notice(c, source)},
+                news=news,
                 now=started_at,
             )
+            if source.first_synced_at is not None:
+                await notifications.owe_new_languages(connection, source.series_id, news, started_at)
         new = sum(chapter.new_source for chapter in stored)
         self._metrics.count_ingested(source.site, new)
         return new
@@ -167,8 +186,11 @@ class BackfillActivities:
                 connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
             )
             owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+            gaps = await chapters.gaps(connection, source.series_id)
         self._metrics.count_poll(source.site, "bulk")
-        return BackfillResult(progress=progress, vanished=vanished, owed=bool(owed), facts=facts)
+        return BackfillResult(
+            progress=progress, vanished=vanished, gaps=describe(gaps), owed=bool(owed), facts=facts
+        )
 
 
 def _resume(backfill: BackfillInput) -> BackfillProgress:

@@ -12,6 +12,7 @@ from fascicle.domain.errors import PermanentError
 from fascicle.domain.names import ingest_job_key
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
+from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 
@@ -34,12 +35,15 @@ class StoreResult(BaseModel):
     new_chapter: bool
     owed: bool
     """Followers are still to be told; also true when an earlier attempt stored the chapter and died."""
+    delay_seconds: float = 0
+    """How long to wait with telling them, in case another source has the chapter too."""
 
 
 class ChapterActivities:
-    def __init__(self, engine: AsyncEngine, metrics: Metrics) -> None:
+    def __init__(self, engine: AsyncEngine, metrics: Metrics, *, notify_delay_seconds: float) -> None:
         self._engine = engine
         self._metrics = metrics
+        self._notify_delay = notify_delay_seconds
 
     @activity.defn
     async def store_chapter(self, store: StoreInput) -> StoreResult:
@@ -55,7 +59,15 @@ class ChapterActivities:
                 news={ingest.chapter.key},
                 now=store.now,
             )
+            owed = stored.owed or await notifications.owe_new_languages(
+                connection, ingest.series_id, [ingest.chapter.key], store.now
+            )
             job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
             await dead_letter.resolve(connection, "ingest", job_key, store.now)
         self._metrics.count_ingested(ingest.site, int(stored.new_source))
-        return StoreResult(chapter_id=stored.chapter_id, new_chapter=stored.new_chapter, owed=stored.owed)
+        return StoreResult(
+            chapter_id=stored.chapter_id,
+            new_chapter=stored.new_chapter,
+            owed=owed,
+            delay_seconds=self._notify_delay,
+        )

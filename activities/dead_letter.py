@@ -1,6 +1,6 @@
 """Burying what failed for good (C11)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,7 +9,10 @@ from temporalio import activity
 
 from fascicle.domain.errors import ErrorRecord
 from fascicle.storage import dead_letter
+from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
+
+_LETTERS_PER_PAGE = 20
 
 
 class BuryInput(BaseModel):
@@ -21,9 +24,77 @@ class BuryInput(BaseModel):
     now: datetime
 
 
+class AgeOutInput(BaseModel):
+    now: datetime
+
+
+class AgeOutResult(BaseModel):
+    given_up: int = 0
+    """Open letters that nobody settled for too long."""
+    forgotten: int = 0
+    """Settled letters that were deleted."""
+
+
+class LettersInput(BaseModel):
+    letters: list[int] = []
+    code: str | None = None
+    kind: str | None = None
+    after: int = 0
+
+
+class Letter(BaseModel):
+    id: int
+    kind: str
+    job_key: str
+    job_input: dict[str, Any]
+    series_id: str | None = None
+    """Of letters about telling people of a chapter."""
+
+
+class LetterPage(BaseModel):
+    letters: list[Letter]
+
+
+class ReopenInput(BaseModel):
+    letter_id: int
+    now: datetime
+
+
 class DeadLetterActivities:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, *, kept_for: timedelta) -> None:
         self._engine = engine
+        self._kept_for = kept_for
+
+    @activity.defn
+    async def list_letters(self, wanted: LettersInput) -> LetterPage:
+        """The letters to replay, by number, a page at a time."""
+        async with transaction(self._engine) as connection:
+            rows = await dead_letter.to_replay(
+                connection,
+                letters=wanted.letters,
+                code=wanted.code,
+                kind=wanted.kind,
+                after=wanted.after,
+                limit=_LETTERS_PER_PAGE,
+            )
+        return LetterPage(letters=[Letter.model_validate(row) for row in rows])
+
+    @activity.defn
+    async def reopen(self, reopen: ReopenInput) -> None:
+        """Settle a letter as replayed; a message it stands for is put back."""
+        async with transaction(self._engine) as connection:
+            await dead_letter.settle(connection, reopen.letter_id, "replayed", reopen.now)
+            letter = await dead_letter.get(connection, reopen.letter_id)
+            if letter is not None and letter["kind"] == "deliver":
+                await notifications.requeue(connection, letter["input"]["delivery_id"], reopen.now)
+
+    @activity.defn
+    async def age_out(self, age_out: AgeOutInput) -> AgeOutResult:
+        before = age_out.now - self._kept_for
+        async with transaction(self._engine) as connection:
+            given_up = await dead_letter.give_up(connection, before=before, now=age_out.now)
+            forgotten = await dead_letter.forget(connection, before=before)
+        return AgeOutResult(given_up=given_up, forgotten=forgotten)
 
     @activity.defn
     async def bury(self, letter: BuryInput) -> int:

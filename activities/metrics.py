@@ -6,7 +6,7 @@ from datetime import timedelta
 from temporalio.common import MetricMeter
 
 POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
-NOTIFICATION_OUTCOMES = ("created", "sent", "retried", "failed", "unconfirmed")
+NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
 class Metrics:
@@ -14,6 +14,7 @@ class Metrics:
 
     def __init__(self, meter: MetricMeter) -> None:
         self._polls = meter.create_counter("fascicle_polls", "Polls by site and outcome")
+        self._sweeps = meter.create_counter("fascicle_sweeps", "Sweeps by site and outcome")
         self._chapters = meter.create_counter("fascicle_chapters_ingested", "New chapters of a source stored")
         self._notifications = meter.create_counter("fascicle_notifications", "Notifications and messages")
         self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
@@ -35,6 +36,9 @@ class Metrics:
 
     def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
         self._polls.add(count, {"site": site, "outcome": outcome})
+
+    def count_sweep(self, site: str, outcome: str) -> None:
+        self._sweeps.add(1, {"site": site, "outcome": outcome})
 
     def count_ingested(self, site: str, chapters: int) -> None:
         self._chapters.add(chapters, {"site": site})

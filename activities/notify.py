@@ -9,24 +9,27 @@ import random
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
+from activities.message import chapter_message, digest_message
 from activities.metrics import NOTIFICATION_OUTCOMES, Metrics
 from fascicle.domain.backoff import backoff_seconds
-from fascicle.domain.errors import ErrorRecord, PermanentError
+from fascicle.domain.errors import ErrorRecord
 from fascicle.runtime.notifier import Message, Notifier, Sent
 from fascicle.storage import dead_letter
+from fascicle.storage import digest as digests
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
+from fascicle.storage.digest import DigestLine
 from fascicle.storage.notification import Delivery, FanOutPage
 
 _FOLLOWERS_PER_PAGE = 1000
 _DELIVERIES_PER_ROUND = 200
+_DIGESTS_PER_PAGE = 500
 _ATTEMPTS = 5
 
 
@@ -47,8 +50,17 @@ class AnnounceResult(BaseModel):
 
 
 class DeliverInput(BaseModel):
-    chapter_id: int
+    chapter_id: int | None
+    """None: digests."""
     now: datetime
+
+
+class ComposeInput(BaseModel):
+    now: datetime
+
+
+class ComposeResult(BaseModel):
+    digests: int = 0
 
 
 class DeliverResult(BaseModel):
@@ -76,11 +88,13 @@ class NotifyActivities:
         metrics: Metrics,
         *,
         retry_base_seconds: float,
+        daily_cap: int,
     ) -> None:
         self._engine = engine
         self._notifier = notifier
         self._metrics = metrics
         self._retry_base = retry_base_seconds
+        self._daily_cap = daily_cap
 
     @activity.defn
     async def announce_chapter(self, announce: AnnounceInput) -> AnnounceResult:
@@ -94,6 +108,7 @@ class NotifyActivities:
                         announce.chapter_id,
                         after=after,
                         limit=_FOLLOWERS_PER_PAGE,
+                        cap=self._daily_cap,
                         now=announce.now,
                     )
                 result.add(page)
@@ -101,7 +116,7 @@ class NotifyActivities:
                     break
                 after = page.last_user
             async with transaction(self._engine) as connection:
-                await notifications.mark_announced(connection, announce.chapter_id)
+                await notifications.mark_announced(connection, announce.chapter_id, announce.now)
                 series_id = await notifications.series_of(connection, announce.chapter_id)
                 job_key = f"{series_id}:{announce.chapter_id}"
                 await dead_letter.resolve(connection, "notify", job_key, announce.now)
@@ -109,19 +124,31 @@ class NotifyActivities:
         return result
 
     @activity.defn
+    async def compose_digests(self, compose: ComposeInput) -> ComposeResult:
+        """One digest for each person whose hour has come and who has something to read."""
+        result = ComposeResult()
+        async with heartbeating():
+            while True:
+                async with transaction(self._engine) as connection:
+                    people, made = await digests.compose(connection, compose.now, limit=_DIGESTS_PER_PAGE)
+                result.digests += made
+                if people < _DIGESTS_PER_PAGE:
+                    break
+        self._metrics.count_notifications("digest", result.digests)
+        return result
+
+    @activity.defn
     async def deliver_due(self, deliver: DeliverInput) -> DeliverResult:
-        """One round over the deliveries of a chapter that are due."""
+        """One round over the deliveries of a chapter, or of all digests, that are due."""
         clock = _running_clock(deliver.now)
         async with heartbeating():
             doubtful = await self._doubt_interrupted(deliver)
             async with transaction(self._engine) as connection:
-                headline = await notifications.headline(connection, deliver.chapter_id)
                 due = await notifications.due(
                     connection, deliver.chapter_id, now=clock(), limit=_DELIVERIES_PER_ROUND
                 )
-            if headline is None:
-                raise PermanentError("chapter_gone", f"There is no chapter {deliver.chapter_id}.")
-            outcomes = await self._send_all(deliver, due, message_for(headline), clock)
+                messages = await _messages(connection, due)
+            outcomes = await self._send_all(deliver, messages, clock)
             next_round = await self._next_round(deliver.chapter_id, clock)
         outcomes += ["unconfirmed"] * doubtful
         for outcome in set(outcomes) & set(NOTIFICATION_OUTCOMES):
@@ -141,9 +168,9 @@ class NotifyActivities:
         return len(doubtful)
 
     async def _send_all(
-        self, deliver: DeliverInput, due: list[Delivery], message: Message, clock: Clock
+        self, deliver: DeliverInput, messages: list[tuple[Delivery, Message]], clock: Clock
     ) -> list[str]:
-        sending = [self._send(deliver, delivery, message, clock) for delivery in due]
+        sending = [self._send(deliver, delivery, message, clock) for delivery, message in messages]
         # All are let finish: one that breaks must not leave others at work that a retry would doubt.
         outcomes = await asyncio.gather(*sending, return_exceptions=True)
         for outcome in outcomes:
@@ -185,16 +212,21 @@ class NotifyActivities:
                 error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
                 await _bury(connection, deliver, delivery.id, error, attempts=attempts)
 
-    async def _next_round(self, chapter_id: int, clock: Clock) -> float | None:
+    async def _next_round(self, chapter_id: int | None, clock: Clock) -> float | None:
         async with transaction(self._engine) as connection:
             at = await notifications.next_attempt_at(connection, chapter_id)
         return None if at is None else max(0.0, (at - clock()).total_seconds())
 
 
-def message_for(headline: dict[str, Any]) -> Message:
-    chapter = f"Chapter {headline['number']}" if headline["number"] else "A new chapter"
-    named = f"{chapter}: {headline['title']}" if headline["title"] else chapter
-    return Message(title=f"{headline['series']}: {chapter}", body=f"{named}\n{headline['url']}")
+async def _messages(connection: AsyncConnection, due: list[Delivery]) -> list[tuple[Delivery, Message]]:
+    ids = {delivery.digest_id for delivery in due if delivery.digest_id is not None}
+    lines: dict[int, list[DigestLine]] = {digest_id: [] for digest_id in ids}
+    if ids:
+        for line in await digests.lines(connection, ids):
+            lines[line.digest_id].append(line)
+    return [
+        (d, chapter_message(d) if d.digest_id is None else digest_message(lines[d.digest_id])) for d in due
+    ]
 
 
 def _state_after(sent: Sent, attempts: int) -> str:

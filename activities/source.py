@@ -1,8 +1,6 @@
 """Polling one source: look at the newest uploads, keep the books, say what is new (C3)."""
 
-import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel
@@ -11,9 +9,10 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
+from activities.next_check import PollPolicy, next_check
 from fascicle.domain import breaker
-from fascicle.domain.breaker import BreakerPolicy, BreakerState, Circuit
-from fascicle.domain.cadence import Cadence, cadence_of, poll_delay
+from fascicle.domain.breaker import BreakerState, Circuit
+from fascicle.domain.cadence import Cadence, Plan, cadence_of
 from fascicle.domain.chapter import ListedChapter, Upload, fold_uploads
 from fascicle.domain.chapter_key import assign_keys, number_of
 from fascicle.domain.errors import ErrorRecord, MustWait
@@ -21,6 +20,7 @@ from fascicle.domain.names import source_workflow_id
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
+from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.chapter import KnownUpload
 from fascicle.storage.database import transaction
@@ -30,7 +30,7 @@ from fascicle.storage.source import Source
 _OUR_OWN_FAULTS = ("database_down", "worker_lost")
 _AFTER_OUR_OWN_FAULT = timedelta(seconds=30)
 # One chapter may have thousands of uploads; the complete listing stores those that do not fit a message.
-_UPLOADS_PER_CHILD = 50
+UPLOADS_PER_CHILD = 50
 
 
 class SourceFacts(BaseModel):
@@ -43,6 +43,9 @@ class SourceFacts(BaseModel):
     circuit: Circuit
     failure_count: int = 0
     next_check_at: datetime
+    reason: str = ""
+    """Why then."""
+    chapters: int = 0
 
 
 class Wait(BaseModel):
@@ -56,6 +59,8 @@ class Wait(BaseModel):
 class PollInput(BaseModel):
     source_id: str
     now: datetime
+    woken: bool = False
+    """The sweep says that there is something new."""
 
 
 class PollResult(BaseModel):
@@ -88,14 +93,6 @@ class PinInput(BaseModel):
     now: datetime
 
 
-@dataclass(frozen=True)
-class PollPolicy:
-    intervals: Mapping[Cadence, timedelta]
-    breaker: BreakerPolicy
-    complete_every: timedelta
-    children_per_poll: int
-
-
 class SourceActivities:
     def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy, metrics: Metrics) -> None:
         self._engine = engine
@@ -111,25 +108,33 @@ class SourceActivities:
                 source = await sources.get(connection, poll.source_id)
             if source is None or source.removed_at is not None:
                 return PollResult(gone=True)
-            result = await self._poll(source, poll.now)
+            result = await self._poll(source, poll)
         if not result.bulk:  # reading the whole list is counted where it is done
             self._metrics.count_poll(source.site, _outcome(result))
         return result
 
-    async def _poll(self, source: Source, now: datetime) -> PollResult:
-        if source.first_synced_at is None:
-            return PollResult(bulk=True, facts=self._facts(source, now))
+    async def _poll(self, source: Source, poll: PollInput) -> PollResult:
+        now = poll.now
+        everything = PollResult(bulk=True, facts=_facts(source, now))
+        # The sweep's news are fetched first: a listing would store, in a batch, what a child is to tell.
+        if source.first_synced_at is None or (not poll.woken and self._complete_listing_due(source, now)):
+            return everything
         try:
             new = await self._look_for_new(source, now)
         except MustWait as wait:
-            return PollResult(wait=as_wait(wait), facts=self._facts(source, now))
+            return PollResult(wait=as_wait(wait), facts=_facts(source, now))
         if len(new) > self._policy.children_per_poll:
-            return PollResult(bulk=True, facts=self._facts(source, now))
-        # With news at hand the listing can wait: it must not store, silently, what a child is about to tell.
-        if not new and self._complete_listing_due(source, now):
-            return PollResult(bulk=True, facts=self._facts(source, now))
+            return everything
         async with transaction(self._engine) as connection:
-            facts = await record_success(connection, source, self._policy, now, now if new else None)
+            facts = await record_success(
+                connection,
+                source,
+                self._policy,
+                now,
+                now if new else None,
+                # Woken for nothing: what the sweep saw is not in the list yet, so the next look is our own.
+                trust_sweep=bool(new) or not poll.woken,
+            )
             owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
         return PollResult(chapters=new, owed=bool(owed), facts=facts)
 
@@ -140,20 +145,15 @@ class SourceActivities:
             source = await sources.get(connection, failure.source_id)
             if source is None or source.removed_at is not None:
                 return None
-            state, next_check_at, cadence = self._after_failure(source, failure)
+            state, plan = await self._after_failure(connection, source, failure)
             await sources.record_failure(
-                connection,
-                source.id,
-                now=failure.now,
-                state=state,
-                next_check_at=next_check_at,
-                error=failure.error,
+                connection, source.id, now=failure.now, state=state, plan=plan, error=failure.error
             )
             is_ours = failure.error.error_code in _OUR_OWN_FAULTS
             if not is_ours and (not failure.error.retryable or state.circuit is Circuit.OPEN):
                 await self._bury(connection, failure)
         self._metrics.count_poll(source.site, "failed")
-        return _facts(source, cadence, state.circuit, state.failures, next_check_at)
+        return _facts_of(source, plan, state.circuit, state.failures)
 
     @activity.defn
     async def record_pause(self, pause: PauseInput) -> None:
@@ -168,12 +168,12 @@ class SourceActivities:
             source = await sources.get(connection, pin.source_id)
             if source is None:
                 return None
-            facts = self._facts(source, pin.now)
+            plan = await next_check(connection, source, self._policy, pin.now)
             due = source.next_check_at or pin.now
-            is_closed = source.breaker.circuit is Circuit.CLOSED
-            facts.next_check_at = min(due, facts.next_check_at) if is_closed else due
-            await sources.set_next_check(connection, source.id, facts.next_check_at)
-        return facts
+            if source.breaker.circuit is not Circuit.CLOSED or due < plan.next_check_at:
+                plan = Plan(cadence=plan.cadence, next_check_at=due, reason=source.next_check_reason or "")
+            await sources.set_next_check(connection, source.id, plan)
+        return _facts_of(source, plan, source.breaker.circuit, source.breaker.failures)
 
     async def _look_for_new(self, source: Source, now: datetime) -> list[ListedChapter]:
         """Newest first, page by page, until a page holds nothing unknown."""
@@ -182,22 +182,29 @@ class SourceActivities:
         cursor: str | None = None
         while True:
             page = await site.newest(source.site_key, source.languages, cursor)
-            all_known, new = await self._compare(source, page.uploads, now)
+            all_known, new = await self._compare(source, page.uploads, now, found)
             found.update((c.key, c) for c in new)
             cursor = page.next_cursor
             if all_known or cursor is None or len(found) > self._policy.children_per_poll:
                 return list(found.values())
 
     async def _compare(
-        self, source: Source, uploads: Sequence[Upload], now: datetime
+        self,
+        source: Source,
+        uploads: Sequence[Upload],
+        now: datetime,
+        found: Mapping[str, ListedChapter],
     ) -> tuple[bool, list[ListedChapter]]:
-        """Were all uploads known, and the chapters to ingest. Known chapters' new uploads are stored here."""
+        """Were all uploads known, and the chapters to ingest. Known chapters' new uploads are stored here.
+
+        `found` are those of the pages before, whose keys are given but not stored yet.
+        """
         async with transaction(self._engine) as connection:
             known = await chapters.known_uploads(connection, source.id, uploads)
             unknown = {u.upload_id for u in uploads if u.upload_id not in known}
             if not unknown and not any(is_renumbered(u, known) for u in uploads):
                 return True, []
-            listed = await keyed_chapters(connection, source, uploads, known)
+            listed = await keyed_chapters(connection, source, uploads, known, found)
             stored, buried = await chapters.settled_keys(connection, source.id, [c.key for c in listed])
             new = [
                 c
@@ -215,16 +222,26 @@ class SourceActivities:
                 news=(),
                 now=now,
             )
-        return False, [ListedChapter(key=c.key, uploads=c.uploads[:_UPLOADS_PER_CHILD]) for c in new]
+            with_new_uploads = {c.key for c in listed if any(u.upload_id in unknown for u in c.uploads)}
+            await notifications.owe_new_languages(
+                connection, source.series_id, with_new_uploads - left_out, now
+            )
+        return False, [ListedChapter(key=c.key, uploads=c.uploads[:UPLOADS_PER_CHILD]) for c in new]
 
-    def _after_failure(self, source: Source, failure: PollFailure) -> tuple[BreakerState, datetime, Cadence]:
-        """The breaker, the time of the next look, and the cadence."""
-        cadence = cadence_of(last_new_at=source.last_new_at, now=failure.now, pinned=source.pinned_cadence)
-        usual = poll_delay(cadence, self._policy.intervals, random.uniform(-1, 1))  # noqa: S311
+    async def _after_failure(
+        self, connection: AsyncConnection, source: Source, failure: PollFailure
+    ) -> tuple[BreakerState, Plan]:
+        """The breaker and the next look. What failed is not known to be seen: the sweep is not relied on."""
+        usual = await next_check(connection, source, self._policy, failure.now, trust_sweep=False)
         if failure.error.error_code in _OUR_OWN_FAULTS:
-            return source.breaker, failure.now + min(usual, _AFTER_OUR_OWN_FAULT), cadence
+            soon = min(usual.next_check_at, failure.now + _AFTER_OUR_OWN_FAULT)
+            return source.breaker, Plan(cadence=usual.cadence, next_check_at=soon, reason="a fault of ours")
         state = breaker.after_failure(source.breaker, self._policy.breaker, failure.now)
-        return state, state.probe_at or failure.now + usual, cadence
+        if state.probe_at is None:
+            return state, usual
+        return state, Plan(
+            cadence=usual.cadence, next_check_at=state.probe_at, reason="circuit open: a probe"
+        )
 
     async def _bury(self, connection: AsyncConnection, failure: PollFailure) -> None:
         await dead_letter.bury(
@@ -242,24 +259,28 @@ class SourceActivities:
         last = source.complete_listing_at
         return last is None or now - last >= self._policy.complete_every
 
-    def _facts(self, source: Source, now: datetime) -> SourceFacts:
-        cadence = cadence_of(last_new_at=source.last_new_at, now=now, pinned=source.pinned_cadence)
-        circuit = breaker.at_poll(source.breaker, now).circuit
-        delay = poll_delay(cadence, self._policy.intervals, random.uniform(-1, 1))  # noqa: S311
-        return _facts(source, cadence, circuit, source.breaker.failures, now + delay)
+
+def _facts(source: Source, now: datetime) -> SourceFacts:
+    """Of a source in the middle of its poll: it is due as long as that is not over."""
+    cadence = cadence_of(last_new_at=source.last_new_at, now=now, pinned=source.pinned_cadence)
+    circuit = breaker.at_poll(source.breaker, now).circuit
+    plan = Plan(cadence=cadence, next_check_at=now, reason="this poll")
+    return _facts_of(source, plan, circuit, source.breaker.failures)
 
 
-def _facts(
-    source: Source, cadence: Cadence, circuit: Circuit, failures: int, next_check_at: datetime
+def _facts_of(
+    source: Source, plan: Plan, circuit: Circuit, failures: int, chapter_count: int | None = None
 ) -> SourceFacts:
     return SourceFacts(
         site=source.site,
         series_id=source.series_id,
         title=source.title,
-        cadence=cadence,
+        cadence=plan.cadence,
         circuit=circuit,
         failure_count=failures,
-        next_check_at=next_check_at,
+        next_check_at=plan.next_check_at,
+        reason=plan.reason,
+        chapters=source.chapters if chapter_count is None else chapter_count,
     )
 
 
@@ -283,11 +304,13 @@ async def keyed_chapters(
     source: Source,
     uploads: Sequence[Upload],
     known: Mapping[str, KnownUpload],
+    found: Mapping[str, ListedChapter] | None = None,
 ) -> list[ListedChapter]:
     """The uploads as chapters: keys once given are kept, the others get theirs."""
     keyless = [u for u in uploads if u.upload_id not in known or is_renumbered(u, known)]
     numbers = {number for u in keyless if (number := number_of(u.number)) is not None}
     taken = await chapters.keys_with_numbers(connection, source.id, numbers)
+    taken |= {key: chapter.best.number for key, chapter in (found or {}).items()}
     keys = {upload_id: stored.key for upload_id, stored in known.items()}
     keys |= assign_keys(keyless, taken, per_volume=source.numbering_restarts)
     return fold_uploads(uploads, keys, source.languages)
@@ -301,20 +324,13 @@ async def record_success(
     last_new_at: datetime | None,
     *,
     complete: bool = False,
+    trust_sweep: bool = True,
 ) -> SourceFacts:
     """Books of a good poll: circuit closed, next check set, the poll's dead letter settled."""
-    newest = max((t for t in (source.last_new_at, last_new_at) if t), default=None)
-    cadence = cadence_of(last_new_at=newest, now=now, pinned=source.pinned_cadence)
-    next_check_at = now + poll_delay(cadence, policy.intervals, random.uniform(-1, 1))  # noqa: S311
-    await sources.record_success(
-        connection,
-        source.id,
-        now=now,
-        cadence=cadence,
-        next_check_at=next_check_at,
-        last_new_at=last_new_at,
-        complete=complete,
+    plan = await next_check(connection, source, policy, now, last_new_at=last_new_at, trust_sweep=trust_sweep)
+    stored = await sources.record_success(
+        connection, source.id, now=now, plan=plan, last_new_at=last_new_at, complete=complete
     )
     if source.breaker.failures:
         await dead_letter.resolve(connection, "poll", source.id, now)
-    return _facts(source, cadence, Circuit.CLOSED, 0, next_check_at)
+    return _facts_of(source, plan, Circuit.CLOSED, 0, stored)

@@ -23,6 +23,9 @@ _RHYTHM = {
     "FASCICLE_CADENCE_WARM_SECONDS": "10",
     # Three hundred series from the shelf must leave room for the six.
     "FASCICLE_CADENCE_COLD_SECONDS": "120",
+    "FASCICLE_SWEEP_SECONDS": "2",
+    "FASCICLE_NOTIFY_DELAY_SECONDS": "1",
+    "FASCICLE_DIGEST_EVERY_SECONDS": "10",
 }
 
 

@@ -12,13 +12,12 @@ from fascicle.domain.errors import UsageError
 from fascicle.imports.csv_table import doubtful_csv
 from fascicle.imports.reading import Format, ImportFile, read_import
 from fascicle.sites.base import Sites
-from fascicle.storage import library
-from fascicle.storage.database import transaction
 from starter.context import Reach, reach, run
 from starter.import_progress import progress_display
 from starter.importing import Importer, Report
 from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.source import AsJson, check_languages
+from starter.user import user_named
 
 _SHOWN = 50
 
@@ -41,7 +40,7 @@ def import_file(
         check_languages(language or [])
         _check_target(doubtful)
         async with reach() as r:
-            user_id = await _user_id(r, user)
+            user_id = await user_named(r.dependencies, user) if user is not None else None
             batch = read_import(file, file_format, _known_series(r.dependencies.sites))
             if not (yes or as_json or _confirmed(file, batch, user)):
                 print_note("Nothing was imported.")
@@ -65,16 +64,6 @@ async def _import(r: Reach, batch: ImportFile, user_id: str | None, languages: l
     except asyncio.CancelledError:
         print_note("Interrupted; the same command goes on from here.")
         raise
-
-
-async def _user_id(r: Reach, name: str | None) -> str | None:
-    if name is None:
-        return None
-    async with transaction(r.dependencies.engine) as connection:
-        user_id = await library.find_user(connection, name)
-    if user_id is None:
-        raise UsageError("unknown_user", f"There is no user {name!r}. Add one: fascicle user add NAME")
-    return user_id
 
 
 def _known_series(sites: Sites) -> Callable[[str], bool]:

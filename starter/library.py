@@ -1,84 +1,58 @@
-"""`fascicle user`, `follow`, `unfollow`, `notifications`, `chapters`."""
+"""`fascicle library …`, `follow`, `unfollow`, `notifications`, `chapters`."""
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
 
+from fascicle.domain.chapter_key import number_of
 from fascicle.domain.errors import UsageError
+from fascicle.domain.gaps import describe
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.notifier import check_channel, masked
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import library
 from fascicle.storage import notification as notifications_table
 from fascicle.storage.database import transaction
 from starter.context import database_only, run
 from starter.onboarding import series_named
-from starter.output import plain, print_json, print_line, print_table
+from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.source import AsJson
+from starter.user import UserRef, checked_languages, checked_mode, user_named
 
-user_app = typer.Typer(help="People who follow series.", no_args_is_help=True)
+app = typer.Typer(
+    help="What people follow, how they are told, and what they have read.", no_args_is_help=True
+)
 
 SeriesRef = Annotated[str, typer.Argument(help="A series' id or title (or a source's id).")]
-UserRef = Annotated[str, typer.Argument(help="A user's name.")]
+Mode = Annotated[
+    str | None, typer.Option(help="immediate, hourly, daily or off, for this series; `user`: as in general.")
+]
+Languages = Annotated[
+    list[str] | None, typer.Option("--language", help="Only uploads in this language; repeatable; `any`.")
+]
+Prefer = Annotated[str | None, typer.Option(help="The site or source whose link messages carry.")]
 
-MAX_NAME = 100
 
-
-@user_app.command("add")
-def add_user(
-    name: str,
-    notify: Annotated[
-        list[str] | None, typer.Option(help="Apprise URL to send messages to; repeatable.")
-    ] = None,
-    as_json: AsJson = False,
+@app.command("add")
+def add(
+    user: UserRef, series: SeriesRef, mode: Mode = None, language: Languages = None, prefer: Prefer = None
 ) -> None:
-    """Add a user, or another channel to one."""
+    """Tell USER about new chapters of SERIES. For what is followed already, the options are changed."""
 
     async def command() -> None:
-        _check_name(name)
-        urls = [check_channel(url) for url in notify or []]
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            user_id, created = await library.add_user(connection, name)
-            added = [url for url in urls if await library.add_channel(connection, user_id, url)]
-        if as_json:
-            print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
-            return
-        word = "added" if created else "was there already"
-        print_line(f"User [bold]{plain(name)}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
-
-    run(command)
-
-
-@user_app.command("list")
-def list_users(as_json: AsJson = False) -> None:
-    """All users; the secrets in their channels are masked."""
-
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await library.users(connection)
-        rows = [{**row, "channels": [masked(url) for url in row["channels"]]} for row in rows]
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(("name", "id", "follows", "channels"), rows, empty="No users: fascicle user add NAME")
-
-    run(command)
-
-
-def follow(user: UserRef, series: SeriesRef) -> None:
-    """Tell USER about new chapters of SERIES."""
-
-    async def command() -> None:
+        wishes = _entry_wishes(mode, language, prefer)
         async with database_only() as dependencies:
             user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
                 new = await library.follow(connection, user_id, series_id)
+                await library.set_entry(connection, user_id, series_id, wishes)
         print_line(f"{plain(user)} {'now follows' if new else 'already follows'} {plain(title)}")
 
     run(command)
 
 
-def unfollow(user: UserRef, series: SeriesRef) -> None:
+@app.command("remove")
+def remove(user: UserRef, series: SeriesRef) -> None:
     """Stop telling USER about SERIES."""
 
     async def command() -> None:
@@ -91,6 +65,83 @@ def unfollow(user: UserRef, series: SeriesRef) -> None:
     run(command)
 
 
+@app.command("read")
+def read(
+    user: UserRef,
+    series: SeriesRef,
+    chapter: Annotated[str, typer.Argument(help="The last chapter read (45), or `none`.")],
+    volume: Annotated[
+        str | None, typer.Option(help="Its volume, where numbering begins anew in each.")
+    ] = None,
+) -> None:
+    """USER has read SERIES up to CHAPTER: nobody is told of what they have read."""
+
+    async def command() -> None:
+        number = None if chapter.lower() == "none" else _number(chapter, "chapter")
+        in_volume = None if volume is None else _number(volume, "volume")
+        async with database_only() as dependencies:
+            user_id, (series_id, title) = await _pair(dependencies, user, series)
+            async with transaction(dependencies.engine) as connection:
+                if not await library.mark_read(connection, user_id, series_id, number, in_volume):
+                    raise _does_not_follow(user, title)
+        upto = f"up to {number:f}" if number is not None else "nothing"
+        print_line(f"{plain(user)} has read {upto} of {plain(title)}")
+
+    run(command)
+
+
+@app.command("mode")
+def mode(
+    user: UserRef,
+    mode: Annotated[str, typer.Argument(help="immediate, hourly, daily, off; with --series also `user`.")],
+    series: Annotated[str | None, typer.Option(help="For this series only.")] = None,
+) -> None:
+    """How USER is told: of everything, or of one series."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            if series is None:
+                user_id = await user_named(dependencies, user)
+                async with transaction(dependencies.engine) as connection:
+                    await library.set_wishes(connection, user_id, {"mode": checked_mode(mode)})
+                print_line(f"{plain(user)} is told: {plain(mode.lower())}")
+                return
+            user_id, (series_id, title) = await _pair(dependencies, user, series)
+            async with transaction(dependencies.engine) as connection:
+                wishes = _entry_wishes(mode, None, None)
+                if not await library.set_entry(connection, user_id, series_id, wishes):
+                    raise _does_not_follow(user, title)
+        print_line(f"{plain(user)} is told of {plain(title)}: {plain(mode.lower())}")
+
+    run(command)
+
+
+@app.command("list")
+def list_entries(user: UserRef, as_json: AsJson = False) -> None:
+    """What USER follows, and how far they have read."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            user_id = await user_named(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                rows = await library.entries(connection, user_id)
+        if as_json:
+            print_json(rows)
+            return
+        columns = (
+            "series",
+            "latest_chapter",
+            "read_number",
+            "unread",
+            "mode",
+            "languages",
+            "preferred_source",
+        )
+        print_table(columns, rows, empty="Nothing yet: fascicle library add USER SERIES")
+
+    run(command)
+
+
 def notifications(
     user: UserRef, limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50, as_json: AsJson = False
 ) -> None:
@@ -98,34 +149,37 @@ def notifications(
 
     async def command() -> None:
         async with database_only() as dependencies:
-            user_id = await _user(dependencies, user)
+            user_id = await user_named(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await notifications_table.of_user(connection, user_id, limit)
         if as_json:
             print_json(rows)
             return
-        shown = [
-            {**row, "delivered": [d["state"] for d in row["deliveries"]] or "no channel"} for row in rows
-        ]
-        print_table(("created_at", "series", "key", "title", "delivered"), shown, empty="Nothing yet.")
+        shown = [{**row, "delivered": _delivered(row)} for row in rows]
+        print_table(
+            ("created_at", "series", "key", "title", "mode", "delivered"), shown, empty="Nothing yet."
+        )
 
     run(command)
 
 
 def chapters(series: SeriesRef, as_json: AsJson = False) -> None:
-    """The chapters of SERIES in reading order, with where each can be read."""
+    """The chapters of SERIES in reading order, with where each can be read, and what is missing."""
 
     async def command() -> None:
         async with database_only() as dependencies:
             series_id, _ = await series_named(dependencies, series)
             async with transaction(dependencies.engine) as connection:
                 rows = await chapters_table.of_series(connection, series_id)
+                gaps = await chapters_table.gaps(connection, series_id)
         if as_json:
             print_json(rows)
             return
         shown = [{**row, "sources": [_where(s) for s in row["sources"]]} for row in rows]
         columns = ("key", "volume", "title", "published_at", "first_detected_at", "sources")
         print_table(columns, shown, empty="No chapters yet.")
+        if gaps:
+            print_note(f"no source has: {describe(gaps)}")
 
     run(command)
 
@@ -134,18 +188,35 @@ def _where(source: dict[str, Any]) -> str:
     return source["site"] if source["available"] else f"{source['site']} (gone)"
 
 
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise UsageError("wrong_name", f"A name is 1 to {MAX_NAME} printable characters.")
+def _delivered(row: dict[str, Any]) -> Any:
+    if row["deliveries"]:
+        return [delivery["state"] for delivery in row["deliveries"]]
+    if row["mode"] == "dropped":
+        return "dropped: read or no longer followed"
+    return "no channel" if row["mode"] == "immediate" else row["digest_at"]
 
 
-async def _user(dependencies: Dependencies, wanted: str) -> str:
-    async with transaction(dependencies.engine) as connection:
-        user_id = await library.find_user(connection, wanted)
-    if user_id is None:
-        raise UsageError("unknown_user", f"There is no user {wanted!r}. Add one: fascicle user add NAME")
-    return user_id
+def _entry_wishes(mode: str | None, language: list[str] | None, prefer: str | None) -> dict[str, Any]:
+    wishes: dict[str, Any] = {}
+    if mode is not None:
+        wishes["mode"] = None if mode.lower() == "user" else checked_mode(mode)
+    if language is not None:
+        wishes["languages"] = checked_languages(language)
+    if prefer is not None:
+        wishes["preferred_source"] = prefer.strip() or None
+    return wishes
+
+
+def _number(text: str, what: str) -> Decimal:
+    number = number_of(text)
+    if number is None:
+        raise UsageError("wrong_usage", f"{text!r} is no {what}: use a number such as 45 or 45.5.")
+    return number
+
+
+def _does_not_follow(user: str, title: str) -> UsageError:
+    return UsageError("not_followed", f"{user} does not follow {title}: fascicle library add USER SERIES")
 
 
 async def _pair(dependencies: Dependencies, user: str, series: str) -> tuple[str, tuple[str, str]]:
-    return await _user(dependencies, user), await series_named(dependencies, series)
+    return await user_named(dependencies, user), await series_named(dependencies, series)

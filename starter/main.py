@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, source
+from starter import configuration, dead_letters, library, operations, source, user
 from starter.context import leave
 from starter.import_command import import_file
 from starter.output import print_error, print_line
@@ -25,9 +25,10 @@ app.add_typer(operations.db_app, name="db")
 source.app.command("import")(import_file)
 app.add_typer(source.app, name="source")
 app.command("chapters")(library.chapters)
-app.add_typer(library.user_app, name="user")
-app.command("follow")(library.follow)
-app.command("unfollow")(library.unfollow)
+app.add_typer(user.app, name="user")
+app.add_typer(library.app, name="library")
+app.command("follow")(library.add)
+app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
 app.add_typer(dead_letters.app, name="dead-letters")
 

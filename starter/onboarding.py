@@ -18,14 +18,16 @@ from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import MustWait, PermanentError, UsageError
-from fascicle.domain.names import notify_workflow_id, source_workflow_id
+from fascicle.domain.names import notify_workflow_id, source_workflow_id, sweep_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.base import ChapterSite
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
+from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
-from starter.starting import notify_again, start_or_join
+from starter.starting import notify_again, start_or_join, stop_workflow
 from workflows.source_state import SourceInput
+from workflows.sweep import SweepWorkflowInput
 
 _LONGEST_WAIT = 120.0
 
@@ -95,6 +97,7 @@ async def add_known_series(
             cadence=cadence,
             announce_history=announce_history,
         )
+    await ensure_sweep(dependencies, client, site)
     await ensure_workflow(dependencies, client, source_id, anew=anew)
     return Onboarded(await _row(dependencies, source_id), created)
 
@@ -144,7 +147,36 @@ async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> in
     missing = [source_id for source_id in wanted if source_workflow_id(source_id) not in running]
     for source_id in missing:
         await ensure_workflow(dependencies, client, source_id)
+    await ensure_sweeps(dependencies, client)
     return len(missing) + await _ensure_notifying(dependencies, client)
+
+
+async def ensure_sweeps(dependencies: Dependencies, client: Client) -> list[str]:
+    """A sweep for every followed site that can be swept, unless the settings say no: then none at all."""
+    async with transaction(dependencies.engine) as connection:
+        followed = await sweeps.sites_followed(connection)
+    for site in followed:
+        await ensure_sweep(dependencies, client, site)
+    return followed
+
+
+async def ensure_sweep(dependencies: Dependencies, client: Client, site: str) -> None:
+    if dependencies.sites.sweepable(site) is None:
+        return
+    if not dependencies.settings.sweep:
+        await stop_workflow(client, sweep_workflow_id(site))
+        return
+    await start_or_join(
+        client,
+        "SweepWorkflow",
+        SweepWorkflowInput(site=site),
+        workflow_id=sweep_workflow_id(site),
+        summary=f"what is new on {site}",
+        priority=Priority(priority_key=1, fairness_key=site),
+        search_attributes=TypedSearchAttributes(
+            [SearchAttributePair(SearchAttributeKey.for_keyword("Site"), site)]
+        ),
+    )
 
 
 async def _ensure_notifying(dependencies: Dependencies, client: Client) -> int:

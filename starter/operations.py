@@ -3,6 +3,7 @@
 import asyncio
 import platform
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -17,6 +18,7 @@ from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
 from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import dead_letter, overview
+from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import schema_versions, transaction, upgrade
 from starter.context import (
     database_only,
@@ -29,6 +31,7 @@ from starter.context import (
 )
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.schedules import ensure_schedules
 from starter.source import AsJson
 
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
@@ -43,28 +46,57 @@ def status(as_json: AsJson = False) -> None:
             totals = await overview.totals(connection)
             letters = await dead_letter.counts_by_code(connection)
             gates = await overview.gates(connection)
+            swept = await sweeps.listing(connection)
+            circuits = await overview.open_circuits(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
-            print_json({**totals, "dead_letters": letters, "gates": gates, **places})
+            shown = {"dead_letters": letters, "gates": gates, "sweeps": swept, "open_circuits": circuits}
+            print_json({**totals, **shown, **places})
             return
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
-        if gates:
-            print_line("")
-            columns = ("name", "delay_seconds", "failures", "blocked_until", "blocked_reason")
-            print_table(columns, gates, empty="")
-        for hint in _needs_a_person(totals, letters):
+        _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
+        _print_part(("site", "last_success_at", "failures", "last_error"), swept)
+        for hint in _needs_a_person(totals, letters, swept, circuits):
             print_note(f"! {hint}")
 
     run(command)
 
 
-def _needs_a_person(totals: dict[str, Any], letters: dict[str, int]) -> list[str]:
-    hints = []
-    if totals["circuits_open"]:
-        hints.append(f"{totals['circuits_open']} circuits are open: fascicle source list")
-    if letters:
-        hints.append(f"{sum(letters.values())} dead letters: fascicle dead-letters list")
+def _print_part(columns: tuple[str, ...], rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        print_line("")
+        print_table(columns, rows, empty="")
+
+
+def _needs_a_person(
+    totals: dict[str, Any],
+    letters: dict[str, int],
+    swept: Sequence[dict[str, Any]],
+    circuits: Sequence[dict[str, Any]],
+) -> list[str]:
+    hints = [
+        f"circuit open: {row['title']} on {row['site']} ({row['last_error_code']}): "
+        f"fascicle source show {row['id']}"
+        for row in circuits[:10]
+    ]
+    if len(circuits) > 10:
+        hints.append(f"… and {len(circuits) - 10} more open circuits: fascicle source list")
+    hints += [
+        f"{count} dead letters with {code}: fascicle dead-letters list --code {code}"
+        for code, count in letters.items()
+    ]
+    hints += [
+        f"the sweep of {row['site']} failed {row['failures']} times ({row['last_error']}); sources look by "
+        "themselves"
+        for row in swept
+        if row["failures"]
+    ]
+    if totals["deliveries_unconfirmed"]:
+        count = totals["deliveries_unconfirmed"]
+        hints.append(
+            f"{count} messages may or may not have arrived: fascicle dead-letters list --kind deliver"
+        )
     return hints
 
 
@@ -75,6 +107,7 @@ def setup(as_json: AsJson = False) -> None:
         async with reach() as r:
             await upgrade(r.dependencies.engine)
             added = await register_search_attributes(r.client)
+            await ensure_schedules(r.client, r.dependencies.settings)
             started = await ensure_all_workflows(r.dependencies, r.client)
         result = {"search_attributes_added": added, "workflows_started": started}
         print_json(result) if as_json else print_facts({"database": "up to date", **result})

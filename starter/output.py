@@ -5,7 +5,8 @@ before Rich sees it.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import orjson
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 # A pipe has no width: nothing is folded for it.
@@ -81,6 +83,18 @@ def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, em
     for row in listed:
         table.add_row(*(_cell(row.get(column)) for column in columns))
     console.print(table)
+
+
+@contextmanager
+def progress_bar(word: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal's stderr; nothing anywhere else. Yields what moves it by one."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=errors, transient=True, disable=not errors.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(word, total=total)
+        yield lambda: bar.advance(task)
 
 
 def _heading(column: str) -> str:

@@ -10,12 +10,15 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
+from fascicle.domain.gaps import describe
 from fascicle.domain.names import source_workflow_id
+from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import add_source, ensure_workflow, source_named
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.starting import stop_workflow
 
 app = typer.Typer(help="Sources: series on a site that are polled.", no_args_is_help=True)
 
@@ -87,9 +90,12 @@ def show(source: SourceRef, as_json: AsJson = False) -> None:
         async with reach() as r:
             row = await source_named(r.dependencies, source)
             workflow = await _workflow_status(r.client, row["id"])
+            async with transaction(r.dependencies.engine) as connection:
+                gaps = await chapters_table.gaps(connection, row["series_id"])
         if as_json:
-            print_json({**row, "workflow": workflow})
+            print_json({**row, "gaps": gaps, "workflow": workflow})
             return
+        row["missing chapters"] = describe(gaps)
         told = ("polls", "last_outcome", "waiting_for", "error")
         print_facts({**row, **{f"workflow: {name}": workflow[name] for name in told if name in workflow}})
 
@@ -112,6 +118,23 @@ def resume(source: SourceRef) -> None:
 def poll(source: SourceRef) -> None:
     """Look now, whatever the timer says."""
     run(lambda: _signalled(source, "poll_now", None, "is being polled"))
+
+
+@app.command("replay")
+def replay(
+    source: SourceRef,
+    chapters: Annotated[str, typer.Argument(help="A chapter's key (45), or a range of numbers (40-45).")],
+) -> None:
+    """Ingest chapters of a source once more. Nobody is told twice."""
+
+    async def command() -> None:
+        if not chapters.strip() or len(chapters) > 200:
+            raise UsageError(
+                "wrong_usage", "Which chapters? Give a key such as 45, or a range such as 40-45."
+            )
+        await _signalled(source, "replay", chapters.strip(), f"replays {plain(chapters.strip())}")
+
+    run(command)
 
 
 @app.command("priority")
@@ -139,7 +162,7 @@ def remove(source: SourceRef) -> None:
             row = await source_named(r.dependencies, source)
             async with transaction(r.dependencies.engine) as connection:
                 await sources.remove(connection, row["id"], r.dependencies.clock())
-            await _stop_workflow(r.client, row["id"])
+            await stop_workflow(r.client, source_workflow_id(row["id"]))
         print_line(f"{plain(row['title'])} is no longer followed")
 
     run(command)
@@ -155,14 +178,6 @@ async def _signalled(source: str, signal: str, argument: str | None, done: str) 
 async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | None) -> None:
     handle = await ensure_workflow(r.dependencies, r.client, row["id"])
     await handle.signal(signal, args=[] if argument is None else [argument])
-
-
-async def _stop_workflow(client: Client, source_id: str) -> None:
-    try:
-        await client.get_workflow_handle(source_workflow_id(source_id)).signal("stop")
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:  # one that does not run needs no stopping
-            raise
 
 
 async def _workflow_status(client: Client, source_id: str) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.common import WorkflowIDConflictPolicy as _Conflict
+from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import MAIN_QUEUE, notify_workflow_id
-from workflows.notify import NotifyInput
+from workflows.children import NotifyInput
 
 
 async def start_or_join(
@@ -39,6 +40,15 @@ async def start_or_join(
         search_attributes=search_attributes,
         start_signal=signal,
     )
+
+
+async def stop_workflow(client: Client, workflow_id: str) -> None:
+    """Tell it to stop; one that does not run needs no stopping."""
+    try:
+        await client.get_workflow_handle(workflow_id).signal("stop")
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
 
 
 async def notify_again(client: Client, series_id: str, chapter_id: int) -> None:

@@ -30,6 +30,7 @@ from starter.demo import demo_environment, onboard_demo, write_shelf
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain
+from starter.schedules import ensure_schedules
 
 _RETENTION_DAYS = 3
 # A worker waits a minute for its servers before it gives up and says why.
@@ -178,6 +179,7 @@ class Stack:
         if "web_ui" in self._published:
             await keep_history(client, _RETENTION_DAYS)
         await self._start_worker()
+        await ensure_schedules(client, dependencies.settings)
         await ensure_all_workflows(dependencies, client)
         self._folder.publish({**_own_settings(), **self._published})
         if self._demo:

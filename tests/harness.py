@@ -49,6 +49,8 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "allow_hosts": ["127.0.0.1"],
         "retry_base_seconds": 0.05,
         "drain_seconds": 5,
+        "sweep": False,
+        "notify_delay_seconds": 0,
         **overrides,
     }
     return Settings(**values)
@@ -145,7 +147,7 @@ class Harness:
 
     async def all_quiet(self, *, within: float = 20.0) -> None:
         """Until no ingest or notification is under way."""
-        query = "ExecutionStatus = 'Running' AND WorkflowType != 'SourceWorkflow'"
+        query = "ExecutionStatus = 'Running' AND WorkflowType NOT IN ('SourceWorkflow', 'SweepWorkflow')"
 
         async def nothing_runs() -> bool:
             owed = await self.value("select count(*) from logical_chapter where announce = 'owed'")

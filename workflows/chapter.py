@@ -11,11 +11,10 @@ with workflow.unsafe.imports_passed_through():
 
     from activities.chapter import ChapterActivities, IngestInput, StoreInput, StoreResult
     from activities.dead_letter import BuryInput, DeadLetterActivities
-    from fascicle.domain.names import ingest_job_key, notify_workflow_id
+    from fascicle.domain.names import ingest_job_key
     from workflows import policies
-    from workflows.children import start_once
+    from workflows.children import NotifyInput, tell_followers
     from workflows.failures import error_record
-    from workflows.notify import NotifyInput
 
 
 class IngestResult(BaseModel):
@@ -50,13 +49,13 @@ class IngestChapterWorkflow:
         )
 
     async def _start_notifying(self, ingest: IngestInput, stored: StoreResult) -> None:
-        await start_once(
-            "NotifyWorkflow",
-            NotifyInput(series_id=ingest.series_id, chapter_id=stored.chapter_id, label=_label(ingest)),
-            workflow_id=notify_workflow_id(ingest.series_id, stored.chapter_id),
-            summary=f"followers of {_label(ingest)}",
-            priority=Priority(priority_key=1, fairness_key=ingest.series_id),
+        notify = NotifyInput(
+            series_id=ingest.series_id,
+            chapter_id=stored.chapter_id,
+            label=_label(ingest),
+            delay_seconds=stored.delay_seconds,
         )
+        await tell_followers(notify, Priority(priority_key=1, fairness_key=ingest.series_id))
 
     async def _bury(self, ingest: IngestInput, error: ActivityError) -> None:
         record = error_record(error)

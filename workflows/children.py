@@ -2,27 +2,60 @@
 
 from temporalio import workflow
 from temporalio.common import Priority, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.workflow import ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
+    from fascicle.domain.names import notify_workflow_id
+
 
 async def start_once(
-    child: str, arg: BaseModel, *, workflow_id: str, summary: str, priority: Priority
+    child: str, arg: BaseModel, *, workflow_id: str, summary: str, priority: Priority, again: bool = False
 ) -> bool:
-    """Start a child that outlives its parent. False: that id is running or done, which is success too."""
+    """Start a child that outlives its parent. False: that id is running or done, which is success too.
+
+    `again`: being done is no reason not to.
+    """
+    reuse = WorkflowIDReusePolicy
     try:
         await workflow.start_child_workflow(
             child,
             arg,
             id=workflow_id,
             parent_close_policy=ParentClosePolicy.ABANDON,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+            id_reuse_policy=reuse.ALLOW_DUPLICATE if again else reuse.ALLOW_DUPLICATE_FAILED_ONLY,
             static_summary=summary,
             priority=priority,
         )
     except WorkflowAlreadyStartedError:
         return False
     return True
+
+
+class NotifyInput(BaseModel):
+    series_id: str
+    chapter_id: int
+    label: str = ""
+    """What the Web UI calls the chapter."""
+    delay_seconds: float = 0
+    """Another source may have the chapter in a moment; those who are told then can choose."""
+
+
+async def tell_followers(notify: NotifyInput, priority: Priority) -> None:
+    """Start telling. Where that is going on already, it is to look again for whom it missed."""
+    workflow_id = notify_workflow_id(notify.series_id, notify.chapter_id)
+    started = await start_once(
+        "NotifyWorkflow",
+        notify,
+        workflow_id=workflow_id,
+        summary=f"followers of {notify.label}",
+        priority=priority,
+        again=True,  # the database knows who was told; a chapter may be owed to others later
+    )
+    if not started:
+        try:
+            await workflow.get_external_workflow_handle(workflow_id).signal("deliver_again")
+        except ApplicationError:
+            return  # it has just ended: what is still owed is found by the source's next poll

@@ -1,5 +1,6 @@
 """NotifyWorkflow: tell the followers of one chapter, each once."""
 
+import contextlib
 from datetime import timedelta
 
 from temporalio import workflow
@@ -19,14 +20,8 @@ with workflow.unsafe.imports_passed_through():
     )
     from fascicle.domain.names import DELIVER_QUEUE
     from workflows import policies
+    from workflows.children import NotifyInput
     from workflows.failures import error_record
-
-
-class NotifyInput(BaseModel):
-    series_id: str
-    chapter_id: int
-    label: str = ""
-    """What the Web UI calls the chapter."""
 
 
 class NotifyResult(BaseModel):
@@ -45,9 +40,9 @@ class NotifyWorkflow:
 
     @workflow.run
     async def run(self, notify: NotifyInput) -> NotifyResult:
+        await self._wait_for_other_sources(notify)
         try:
-            await self._announce(notify)
-            await self._deliver_until_settled(notify)
+            await self._announce_and_deliver(notify)
         except ActivityError as error:
             await self._bury(notify, error)
             raise ApplicationError(
@@ -57,12 +52,26 @@ class NotifyWorkflow:
 
     @workflow.signal
     def deliver_again(self) -> None:
-        """A delivery was put back: have another look before ending."""
+        """There is more to tell, or a delivery was put back: have another look before ending."""
         self._again = True
 
     @workflow.query
     def progress(self) -> NotifyResult:
         return self._result
+
+    async def _wait_for_other_sources(self, notify: NotifyInput) -> None:
+        if notify.delay_seconds > 0:
+            await workflow.sleep(
+                timedelta(seconds=notify.delay_seconds),
+                summary=f"before telling of {notify.label}: other sources may bring it too",
+            )
+
+    async def _announce_and_deliver(self, notify: NotifyInput) -> None:
+        self._again = True
+        while self._again:
+            self._again = False
+            await self._announce(notify)
+            await self._deliver_until_settled(notify)
 
     async def _announce(self, notify: NotifyInput) -> None:
         announced: AnnounceResult = await workflow.execute_activity_method(
@@ -73,25 +82,26 @@ class NotifyWorkflow:
             retry_policy=policies.NOTIFY,
             summary=f"a row for each follower of {notify.label}",
         )
-        self._result.followers = announced.followers
-        self._result.told = announced.told
+        self._result.followers = max(self._result.followers, announced.followers)
+        self._result.told += announced.told
 
     async def _deliver_until_settled(self, notify: NotifyInput) -> None:
-        while True:
-            self._again = False
+        while not self._again:
             done = await self._deliver_round(notify)
             self._result.sent += done.sent
             self._result.failed += done.failed
             self._result.unconfirmed += done.unconfirmed
-            if self._again:
-                continue
             if done.next_attempt_seconds is None:
                 return
             if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(notify)
-            await workflow.sleep(
-                timedelta(seconds=max(0.2, done.next_attempt_seconds)),
-                summary="waiting to try the failed deliveries again",
+                workflow.continue_as_new(notify.model_copy(update={"delay_seconds": 0}))
+            await self._wait_for_next_attempt(done.next_attempt_seconds)
+
+    async def _wait_for_next_attempt(self, seconds: float) -> None:
+        why = "waiting to try the failed deliveries again"
+        with contextlib.suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._again, timeout=timedelta(seconds=max(0.2, seconds)), timeout_summary=why
             )
 
     async def _deliver_round(self, notify: NotifyInput) -> DeliverResult:

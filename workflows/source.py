@@ -14,11 +14,10 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.errors import ErrorRecord
-    from fascicle.domain.names import ingest_workflow_id, notify_workflow_id
-    from workflows.children import start_once
-    from workflows.notify import NotifyInput
+    from fascicle.domain.names import WAKE_SIGNAL, ingest_workflow_id
+    from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.source_calls import GaveUp, SourceCalls
-    from workflows.source_state import SourceInput, SourceStatus, details, first_state
+    from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
 
 # A site that refuses this often in one poll is failing, however politely it says so.
 MOST_REFUSALS = 20
@@ -33,17 +32,14 @@ class SourceWorkflow:
         self._source = source
         self._calls = SourceCalls(source.source_id)
         self._state = source.state or first_state(source)
-        self._stopped = False
-        self._poll_requested = False
-        self._pause_wanted: tuple[bool, str] | None = None
-        self._pin_wanted: list[Cadence | None] = []
+        self._wishes = Wishes()
         self._waiting_for = ""
         self._shown: tuple[str, ...] = ()
 
     @workflow.run
     async def run(self, source: SourceInput) -> SourceStatus:
         self._show()
-        while not self._stopped:
+        while not self._wishes.stop:
             await self._wait_until_something_is_due()
             await self._apply_wishes()
             if self._is_due():
@@ -54,25 +50,36 @@ class SourceWorkflow:
 
     @workflow.signal
     def pause(self, reason: str = "") -> None:
-        self._pause_wanted = (True, reason)
+        self._wishes.pause = (True, reason)
 
     @workflow.signal
     def resume(self) -> None:
-        self._pause_wanted = (False, "")
+        self._wishes.pause = (False, "")
 
     @workflow.signal
     def poll_now(self) -> None:
-        self._poll_requested = True
+        self._wishes.poll = True
 
     @workflow.signal
     def set_priority(self, cadence: str = "auto") -> None:
         """HOT, WARM, COLD, or anything else to hand the choice back to the rule."""
         name = cadence.upper()
-        self._pin_wanted.append(Cadence(name) if name in Cadence.__members__ else None)
+        self._wishes.pins.append(Cadence(name) if name in Cadence.__members__ else None)
+
+    @workflow.signal
+    def replay(self, chapters: str) -> None:
+        """Ingest again: a chapter's key (`45`), or a range of numbers (`40-45`)."""
+        self._wishes.replays.append(chapters)
+
+    @workflow.signal(name=WAKE_SIGNAL)
+    def wake(self, within_seconds: float = 0.0) -> None:
+        """The sweep saw something new, or is gone: look within so many seconds."""
+        already = self._wishes.wake_within
+        self._wishes.wake_within = within_seconds if already is None else min(already, within_seconds)
 
     @workflow.signal
     def stop(self) -> None:
-        self._stopped = True
+        self._wishes.stop = True
 
     @workflow.query
     def status(self) -> SourceStatus:
@@ -87,9 +94,11 @@ class SourceWorkflow:
             paused=state.paused,
             pause_reason=state.pause_reason,
             polls=state.polls,
+            chapters=state.facts.chapters,
             last_poll_at=state.last_poll_at,
             last_outcome=state.last_outcome,
-            next_poll_at=None if state.paused or self._stopped else state.due_at,
+            next_poll_at=None if state.paused or self._wishes.stop else state.due_at,
+            next_poll_reason=state.facts.reason,
             waiting_for=self._waiting_for,
         )
 
@@ -97,27 +106,43 @@ class SourceWorkflow:
         state = self._state
         if state.paused:
             self._waiting_for = "somebody to resume it"
-            await workflow.wait_condition(self._has_wishes)
+            await workflow.wait_condition(self._wishes.any)
             self._waiting_for = ""
             return
         why = f"next look at {state.facts.title}: {state.facts.cadence}"
+        if state.facts.reason not in ("", state.facts.cadence):
+            why += f", {state.facts.reason}"
         if self._is_probing():
             why = f"circuit open after {state.facts.failure_count} failed polls: next probe"
         await self._wait(state.due_at - workflow.now(), why)
 
     def _is_due(self) -> bool:
-        if self._stopped:
+        if self._wishes.stop:
             return False
-        if self._poll_requested:  # a person's wish, paused or not
-            self._poll_requested = False
+        if self._wishes.poll:  # a person's wish, paused or not
+            self._wishes.poll = False
             return True
         return not self._state.paused and workflow.now() >= self._state.due_at
 
     async def _apply_wishes(self) -> None:
-        if self._pause_wanted is not None:
-            await self._record_pause(*self._pause_wanted)
-        while self._pin_wanted:
-            self._settle(await self._calls.pin(self._pin_wanted.pop(0)), self._state.last_outcome)
+        if self._wishes.pause is not None:
+            await self._record_pause(*self._wishes.pause)
+        while self._wishes.pins:
+            self._settle(await self._calls.pin(self._wishes.pins.pop(0)), self._state.last_outcome)
+        self._heed_the_sweep()
+        while self._wishes.replays and not self._wishes.stop:
+            await self._replay(self._wishes.replays.pop(0))
+
+    def _heed_the_sweep(self) -> None:
+        within, self._wishes.wake_within = self._wishes.wake_within, None
+        if within is None or self._state.paused or self._is_probing():
+            return
+        # Those woken together spread out over the time they were given.
+        at = workflow.now() + timedelta(seconds=within * workflow.random().random())
+        if at < self._state.due_at:
+            self._state.due_at = at
+            self._state.facts.reason = "asked to look by the sweep"
+        self._state.woken = self._state.woken or within == 0
 
     async def _poll(self) -> None:
         """One poll: look, start what is new, read the whole list where that is called for."""
@@ -130,8 +155,9 @@ class SourceWorkflow:
             result = await self._look()
             if result.wait is not None:
                 return  # told to stop or pause while waiting: still due
+            self._state.woken = False
             if result.gone:
-                self._stopped = True
+                self._wishes.stop = True
                 return
             started = await self._start_ingesting(result.chapters)
             if result.bulk or self._state.refused_starts >= REFUSED_STARTS_BEFORE_BATCH:
@@ -147,7 +173,9 @@ class SourceWorkflow:
         """The poll itself; waits are slept through and consume no attempt."""
         refusals = 0
         while True:
-            result = await self._calls.poll(self._priority(), probing=self._is_probing())
+            result = await self._calls.poll(
+                self._priority(), probing=self._is_probing(), woken=self._state.woken
+            )
             self._state.facts = result.facts or self._state.facts
             if result.wait is None or not await self._sit_out(result.wait):
                 return result
@@ -156,30 +184,52 @@ class SourceWorkflow:
     async def _start_ingesting(self, chapters: list[ListedChapter]) -> int:
         started = 0
         for chapter in chapters:
-            started += await start_once(
-                "IngestChapterWorkflow",
-                self._ingest_input(chapter),
-                workflow_id=ingest_workflow_id(self._source.source_id, chapter.key),
-                summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
-                priority=self._priority(),
-            )
+            started += await self._start_ingesting_one(chapter)
         self._state.refused_starts = self._state.refused_starts + 1 if started < len(chapters) else 0
         return started
+
+    async def _start_ingesting_one(self, chapter: ListedChapter, *, again: bool = False) -> bool:
+        return await start_once(
+            "IngestChapterWorkflow",
+            self._ingest_input(chapter),
+            workflow_id=ingest_workflow_id(self._source.source_id, chapter.key),
+            summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
+            priority=self._priority(),
+            again=again,
+        )
+
+    async def _replay(self, wanted: str) -> None:
+        """Ingest what the site lists under that key or range once more; its other chapters are not judged."""
+        try:
+            result = await self._calls.find_chapters(self._priority(), wanted)
+            while result.wait is not None:
+                if not await self._sit_out(result.wait):
+                    return
+                result = await self._calls.find_chapters(self._priority(), wanted)
+        except GaveUp as failure:
+            self._state.last_outcome = f"replay of {wanted} failed: {failure.error.error_code}"
+            return
+        for chapter in result.chapters:
+            await self._start_ingesting_one(chapter, again=True)
+        if result.stored:
+            await self._announce_owed()
+        found = result.stored + len(result.chapters)
+        self._state.last_outcome = f"replayed {found} chapters ({wanted})"
 
     async def _read_everything(self) -> None:
         """Store the whole list in batches, then tell followers what of it is news."""
         result = await self._backfill()
         if result.wait is not None:
             return
+        self._state.woken = False
         if result.gone:
-            self._stopped = True
+            self._wishes.stop = True
             return
         if result.owed:
             await self._announce_owed()
         self._state.refused_starts = 0
         self._state.synced = True
-        new = result.progress.new if result.progress else 0
-        self._settle(result.facts, f"read the whole list, {new} new")
+        self._settle(result.facts, _listing_outcome(result))
 
     async def _backfill(self) -> BackfillResult:
         progress: BackfillProgress | None = None
@@ -198,43 +248,43 @@ class SourceWorkflow:
         while more:
             page = await self._calls.list_owed(after)
             for owed in page.chapters:
-                label = f"{self._state.facts.title} {owed.key}"
-                await start_once(
-                    "NotifyWorkflow",
-                    NotifyInput(series_id=self._source.series_id, chapter_id=owed.chapter_id, label=label),
-                    workflow_id=notify_workflow_id(self._source.series_id, owed.chapter_id),
-                    summary=f"followers of {label}",
-                    priority=self._priority(),
+                notify = NotifyInput(
+                    series_id=self._source.series_id,
+                    chapter_id=owed.chapter_id,
+                    label=f"{self._state.facts.title} {owed.key}",
+                    delay_seconds=page.delay_seconds,
                 )
+                await tell_followers(notify, self._priority())
                 after = owed.chapter_id
             more = page.more
 
     async def _continue_as_new_if_suggested(self) -> None:
-        if self._stopped or not workflow.info().is_continue_as_new_suggested():
+        if self._wishes.stop or not workflow.info().is_continue_as_new_suggested():
             return
         await workflow.wait_condition(workflow.all_handlers_finished)
-        if self._has_wishes():
+        if self._wishes.any():
             return  # first do what was asked; the next round continues as new
         workflow.continue_as_new(self._source.model_copy(update={"state": self._state}))
 
     async def _record_failure(self, failure: GaveUp) -> None:
         facts = await self._calls.record_failure(failure)
+        self._state.woken = False
         if facts is None:
-            self._stopped = True
+            self._wishes.stop = True
         self._settle(facts, f"failed: {failure.error.error_code}")
 
     async def _record_pause(self, paused: bool, reason: str) -> None:
-        self._pause_wanted = None
+        self._wishes.pause = None
         self._state.paused, self._state.pause_reason = paused, reason
         await self._calls.record_pause(paused, reason)
 
     async def _wait(self, duration: timedelta, why: str) -> None:
         """A durable timer that a person's wish ends early."""
-        if duration <= timedelta(0) or self._has_wishes():
+        if duration <= timedelta(0) or self._wishes.any():
             return
         self._waiting_for = why
         try:
-            await workflow.wait_condition(self._has_wishes, timeout=duration, timeout_summary=why)
+            await workflow.wait_condition(self._wishes.any, timeout=duration, timeout_summary=why)
         except TimeoutError:
             pass
         finally:
@@ -246,7 +296,7 @@ class SourceWorkflow:
         self._show()
         try:
             await workflow.wait_condition(
-                self._is_interrupted,
+                self._wishes.interrupt,
                 timeout=timedelta(seconds=max(0.1, wait.seconds)),
                 timeout_summary=wait.reason[:200],
             )
@@ -265,16 +315,8 @@ class SourceWorkflow:
             raise GaveUp(error, refusals)
         return refusals
 
-    def _is_interrupted(self) -> bool:
-        return self._stopped or (self._pause_wanted is not None and self._pause_wanted[0])
-
     def _is_probing(self) -> bool:
         return self._state.facts.circuit is not Circuit.CLOSED
-
-    def _has_wishes(self) -> bool:
-        return bool(
-            self._stopped or self._poll_requested or self._pause_wanted is not None or self._pin_wanted
-        )
 
     def _settle(self, facts: SourceFacts | None, outcome: str) -> None:
         self._state.last_outcome = outcome
@@ -308,3 +350,12 @@ class SourceWorkflow:
                 ]
             )
         workflow.set_current_details(details(self.status()))
+
+
+def _listing_outcome(result: BackfillResult) -> str:
+    parts = [f"read the whole list, {result.progress.new if result.progress else 0} new"]
+    if result.vanished:
+        parts.append(f"{result.vanished} vanished")
+    if result.gaps:
+        parts.append(f"missing: {result.gaps}")
+    return ", ".join(parts)

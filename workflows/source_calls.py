@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
         OwedInput,
         OwedPage,
     )
+    from activities.replay import ReplayActivities, ReplayInput, ReplayResult
     from activities.source import (
         PauseInput,
         PinInput,
@@ -48,12 +49,12 @@ class SourceCalls:
     def __init__(self, source_id: str) -> None:
         self._source_id = source_id
 
-    async def poll(self, priority: Priority, *, probing: bool) -> PollResult:
+    async def poll(self, priority: Priority, *, probing: bool, woken: bool) -> PollResult:
         policy = policies.PROBE if probing else policies.POLL
         try:
             return await workflow.execute_activity_method(
                 SourceActivities.poll_source,
-                PollInput(source_id=self._source_id, now=workflow.now()),
+                PollInput(source_id=self._source_id, now=workflow.now(), woken=woken),
                 task_queue=FETCH_QUEUE,
                 start_to_close_timeout=timedelta(minutes=10),
                 heartbeat_timeout=_HEARTBEAT,
@@ -85,6 +86,23 @@ class SourceCalls:
             if is_cancelled_exception(error):
                 raise
             raise _gave_up(error, policy.maximum_attempts) from error
+
+    async def find_chapters(self, priority: Priority, wanted: str) -> ReplayResult:
+        try:
+            return await workflow.execute_activity_method(
+                ReplayActivities.find_chapters,
+                ReplayInput(source_id=self._source_id, wanted=wanted, now=workflow.now()),
+                task_queue=FETCH_QUEUE,
+                start_to_close_timeout=timedelta(hours=1),
+                heartbeat_timeout=_HEARTBEAT,
+                retry_policy=policies.POLL,
+                priority=priority,
+                summary=f"replay: read the list for chapter {wanted}",
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            raise _gave_up(error, policies.POLL.maximum_attempts) from error
 
     async def list_owed(self, after: int) -> OwedPage:
         return await workflow.execute_activity_method(

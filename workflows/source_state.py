@@ -1,5 +1,6 @@
 """What a SourceWorkflow carries along, and what it shows of itself."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from temporalio import workflow
@@ -22,6 +23,8 @@ class SourceState(BaseModel):
     pause_reason: str = ""
     polls: int = 0
     refused_starts: int = 0
+    woken: bool = False
+    """The sweep saw something new; the next poll is to fetch it."""
     last_poll_at: datetime | None = None
     last_outcome: str = "not polled yet"
 
@@ -56,10 +59,33 @@ class SourceStatus(BaseModel):
     paused: bool
     pause_reason: str
     polls: int
+    chapters: int = 0
     last_poll_at: datetime | None
     last_outcome: str
     next_poll_at: datetime | None
+    next_poll_reason: str = ""
     waiting_for: str
+
+
+@dataclass
+class Wishes:
+    """What was asked of the source since it last looked: by people, or by the sweep."""
+
+    stop: bool = False
+    poll: bool = False
+    pause: tuple[bool, str] | None = None
+    pins: list[Cadence | None] = field(default_factory=list)
+    replays: list[str] = field(default_factory=list)
+    wake_within: float | None = None
+
+    def any(self) -> bool:
+        return bool(
+            self.stop or self.poll or self.pause or self.pins or self.replays or self.wake_within is not None
+        )
+
+    def interrupt(self) -> bool:
+        """Wishes that a wait in the middle of a poll gives way to."""
+        return self.stop or (self.pause is not None and self.pause[0])
 
 
 def first_state(source: SourceInput) -> SourceState:
@@ -83,13 +109,17 @@ def first_state(source: SourceInput) -> SourceState:
 
 
 def details(status: SourceStatus) -> str:
+    """What the Web UI shows of a source, in Markdown."""
     paused = f"**paused** {status.pause_reason}" if status.paused else "running"
+    when = f"{status.next_poll_at:%a %d %b %H:%M:%S} UTC" if status.next_poll_at else "when resumed"
+    last = f"{status.last_poll_at:%a %d %b %H:%M:%S} UTC" if status.last_poll_at else "never"
     return "\n".join(
         [
             f"## {status.title}",
-            f"- {status.site}, {paused}, cadence {status.cadence}",
-            f"- circuit {status.circuit}, {status.failure_count} failed polls in a row",
-            f"- {status.polls} polls; the last: {status.last_poll_at or '-'} ({status.last_outcome})",
-            f"- next: {status.next_poll_at or 'when resumed'} {status.waiting_for}",
+            f"- **{status.site}**, {paused}, cadence **{status.cadence}**",
+            f"- {status.chapters} chapters, {status.polls} polls",
+            f"- last poll: {last} ({status.last_outcome})",
+            f"- next poll: {when} ({status.next_poll_reason or status.waiting_for})",
+            f"- circuit: **{status.circuit}**, {status.failure_count} failed polls in a row",
         ]
     )

@@ -7,6 +7,12 @@ FETCH_QUEUE = "fetch"
 DELIVER_QUEUE = "deliver"
 TASK_QUEUES = (MAIN_QUEUE, FETCH_QUEUE, DELIVER_QUEUE)
 
+DIGEST_SCHEDULE = "digests"
+HOUSEKEEPING_SCHEDULE = "housekeeping"
+
+# The sweep's word to a source: something is new; look within so many seconds.
+WAKE_SIGNAL = "wake"
+
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")
 
@@ -21,6 +27,10 @@ def new_id() -> str:
 
 def source_workflow_id(source_id: str) -> str:
     return f"source-{source_id}"
+
+
+def sweep_workflow_id(site: str) -> str:
+    return f"sweep-{site}"
 
 
 def ingest_workflow_id(source_id: str, chapter_key: str) -> str:

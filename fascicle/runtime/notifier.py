@@ -78,8 +78,8 @@ def _never_arrived(said: str) -> bool:
     return bool(_REFUSED.search(said)) or any(hint in said for hint in _UNREACHED)
 
 
-def check_channel(url: str) -> str:
-    """The URL itself when Apprise can use it, else a UsageError, which never repeats it: it is a secret."""
+def check_channel(url: str) -> None:
+    """A UsageError when Apprise cannot use the URL. It never repeats it: it is a secret."""
     channel = _channel(url)
     if channel is None:
         raise UsageError(
@@ -91,7 +91,6 @@ def check_channel(url: str) -> str:
             "several_targets",
             "That URL has several targets. Add one channel for each, so that a retry reaches nobody twice.",
         )
-    return url
 
 
 def masked(url: str) -> str:

@@ -12,6 +12,7 @@ from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
+from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
 
 
@@ -73,12 +74,29 @@ class Settings(BaseSettings):
     cadence_hot_seconds: Seconds = 15 * 60
     cadence_warm_seconds: Seconds = 4 * 3600
     cadence_cold_seconds: Seconds = 24 * 3600
+    sweep: bool = True
+    """Look at a site's list of what is new for everyone and wake the sources that changed."""
+    sweep_seconds: Seconds = 120
+    sweep_overlap_seconds: float = Field(900, ge=0)
+    sweep_net_hours: Seconds = 168
+    """While the sweep is healthy, how often a source looks by itself all the same."""
     complete_listing_hours: Seconds = 72
     """How often a source's whole list is read, to see what vanished and what was added among the old."""
     breaker_threshold: int = Field(5, ge=1)
     breaker_probe_hours: Seconds = 24
     children_per_poll: int = Field(10, ge=0)
     """Up to this many new chapters of a poll get a workflow each; more are stored in one batch."""
+
+    notify_delay_seconds: float = Field(600, ge=0)
+    """How long a chapter waits before it is told, so that two sources of it tell once."""
+    notify_daily_cap: int = Field(100, ge=0)
+    """Messages a person gets at once within a day, unless they chose otherwise; the rest is a digest."""
+    digest_every_seconds: float = Field(300, ge=1)
+    """How often it is looked whose digest is due."""
+    channel_schemas: CommaList = SAFE_SCHEMAS
+    """Kinds of Apprise URLs that ordinary users may be told through; `*` for all."""
+    dead_letter_days: Seconds = 90
+    """How long a dead letter is kept: open ones are given up then, settled ones deleted."""
 
     max_concurrent_fetches: int = Field(50, ge=1)
     max_concurrent_activities: int = Field(100, ge=1)

@@ -73,6 +73,11 @@ class Sites:
             raise UsageError("unknown_site", f"No site is called {name!r}. Known: {', '.join(self.names)}.")
         return self._sites[name]
 
+    def sweepable(self, name: str) -> SweepableSite | None:
+        """The site if it has a list of what is new for everyone."""
+        site = self._sites.get(name)
+        return site if isinstance(site, SweepableSite) else None
+
     def recognise(self, url: str) -> tuple[ChapterSite, str]:
         """The site a URL belongs to and the series' key there."""
         host = parse_http_url(url).hostname or ""

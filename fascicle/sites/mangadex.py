@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from fascicle.domain.chapter import ListingPage, SeriesInfo, SeriesMatch, Upload
+from fascicle.domain.chapter import (
+    LatestEntry,
+    LatestPage,
+    ListingPage,
+    SeriesInfo,
+    SeriesMatch,
+    Upload,
+)
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import Answer, Gated, HttpClient
@@ -17,6 +24,9 @@ NEWEST_PAGE = 100
 EVERYTHING_PAGE = 500
 SERIES_PAGE = 100
 SEARCH_PAGE = 20
+LATEST_PAGE = 100
+# Pages of the latest list overlap: a deletion meanwhile moves everything up, and nothing may slip through.
+LATEST_STEP = 90
 # The API refuses offset + limit beyond this; a longer list goes on in a window of its own.
 WINDOW = 10_000
 
@@ -69,10 +79,7 @@ class MangaDex:
     async def _manga(self, params: dict[str, Any]) -> list[Any]:
         asked = {"contentRating[]": _RATINGS, **params}
         answer = await self._http.get(f"{self._base}/manga", self._gate, params=asked)
-        rows = _collection(answer).get("data")
-        if not isinstance(rows, list):
-            raise _unexpected(answer, "no list of manga")
-        return rows
+        return _rows(answer, _collection(answer))
 
     async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
         offset = int(cursor or 0)
@@ -95,6 +102,24 @@ class MangaDex:
             if offset + 2 * EVERYTHING_PAGE > WINDOW:
                 following = f"{_last_created(answer)}|0"
         return ListingPage(uploads, rows, total, following)
+
+    async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
+        offset = int(cursor or 0)
+        params: dict[str, Any] = {
+            "limit": LATEST_PAGE,
+            "offset": offset,
+            "order[readableAt]": "desc",
+            "contentRating[]": _RATINGS,
+            "includeFutureUpdates": "0",
+        }
+        if languages:
+            params["translatedLanguage[]"] = list(languages)
+        answer = await self._http.get(f"{self._base}/chapter", self._gate, params=params)
+        rows = _rows(answer, _collection(answer))
+        following = offset + LATEST_STEP
+        more = len(rows) == LATEST_PAGE and following + LATEST_PAGE <= WINDOW
+        entries = [entry for row in rows if (entry := _latest_entry(row)) is not None]
+        return LatestPage(entries, str(following) if more else None)
 
     async def _feed(
         self, key: str, languages: Sequence[str], limit: int, offset: int, extra: dict[str, str]
@@ -160,12 +185,31 @@ def _series_match(row: Any) -> SeriesMatch | None:
     )
 
 
+def _rows(answer: Answer, body: dict[str, Any]) -> list[Any]:
+    rows = body.get("data")
+    if not isinstance(rows, list):
+        raise _unexpected(answer, "no list in it")
+    return rows
+
+
+def _latest_entry(row: Any) -> LatestEntry | None:
+    upload = _upload(row, ())
+    series_key = _series_key(row)
+    if upload is None or series_key is None:
+        return None
+    return LatestEntry(series_key, upload.upload_id, upload.published_at, upload.language)
+
+
+def _series_key(row: Any) -> str | None:
+    relationships = row.get("relationships") if isinstance(row, dict) else None
+    manga = [r for r in relationships or [] if isinstance(r, dict) and r.get("type") == "manga"]
+    return (_text(manga[0].get("id")) or "").lower() or None if manga else None
+
+
 def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], int, int]:
     """The uploads of a feed page, the total, and how many rows the page had."""
     body = _collection(answer)
-    rows = body.get("data")
-    if not isinstance(rows, list):
-        raise _unexpected(answer, "no list of chapters")
+    rows = _rows(answer, body)
     uploads = [upload for row in rows if (upload := _upload(row, languages)) is not None]
     total = body.get("total")
     return uploads, total if isinstance(total, int) else len(rows), len(rows)

@@ -10,6 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.chapter import ListedChapter, Upload
+from fascicle.domain.chapter_key import read_number
+from fascicle.domain.gaps import missing_numbers
 
 # One statement, one transaction, any number of chapters. Sorted, so that two batches cannot deadlock.
 # `xmax = 0` holds for a row this statement inserted; it alone decides what is new.
@@ -208,6 +210,32 @@ async def owed_chapters(
         {"source_id": source_id, "after": after, "limit": limit},
     )
     return [(chapter_id, key) for chapter_id, key in rows]
+
+
+async def release_times(connection: AsyncConnection, series_id: str, *, limit: int) -> list[datetime]:
+    """When the series' newest chapters came out, as far as anyone said; a burst is one release."""
+    rows = await connection.execute(
+        text("""select distinct date_trunc('minute', coalesce(published_at, first_detected_at)) as at
+                from logical_chapter where series_id = :series_id order by at desc limit :limit"""),
+        {"series_id": series_id, "limit": limit},
+    )
+    return list(rows.scalars())
+
+
+async def gaps(connection: AsyncConnection, series_id: str) -> list[tuple[int, int]]:
+    """Numbers that no source of the series has. Numbering that restarts has no gaps to speak of."""
+    rows = await connection.execute(
+        text("""select c.number, c.raw_number from logical_chapter c join series on series.id = c.series_id
+                where c.series_id = :series_id and c.number is not null and not series.numbering_restarts"""),
+        {"series_id": series_id},
+    )
+    return missing_numbers((_first_of(raw, number), number) for number, raw in rows)
+
+
+def _first_of(raw: str | None, number: Decimal) -> Decimal:
+    """Where a range such as 1-8 begins; any other number is its own beginning."""
+    read = read_number(raw)
+    return Decimal(read.first) if read is not None and read.first is not None else number
 
 
 async def flag_vanished(connection: AsyncConnection, source_id: str, since: datetime, now: datetime) -> int:

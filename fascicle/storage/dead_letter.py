@@ -1,5 +1,6 @@
 """Dead letters (C11): what failed for good, kept until a person, or a later success, settles it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -65,11 +66,46 @@ async def get(connection: AsyncConnection, letter_id: int) -> dict[str, Any] | N
     return dict(row) if row else None
 
 
-async def listing(connection: AsyncConnection, *, state: str | None, limit: int) -> list[dict[str, Any]]:
+async def listing(
+    connection: AsyncConnection,
+    *,
+    state: str | None,
+    limit: int | None,
+    code: str | None = None,
+    kind: str | None = None,
+) -> list[dict[str, Any]]:
     rows = await connection.execute(
-        text("""select * from dead_letter where cast(:state as text) is null or state = :state
-                order by last_failed_at desc limit :limit"""),
-        {"state": state, "limit": limit},
+        text("""select * from dead_letter
+                where (cast(:state as text) is null or state = :state)
+                  and (cast(:code as text) is null or error_code = :code)
+                  and (cast(:kind as text) is null or kind = :kind)
+                order by last_failed_at desc, id desc limit :limit"""),
+        {"state": state, "limit": limit, "code": code, "kind": kind},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def to_replay(
+    connection: AsyncConnection,
+    *,
+    letters: Collection[int],
+    code: str | None,
+    kind: str | None,
+    after: int,
+    limit: int,
+) -> list[dict[str, Any]]:
+    """Letters after that number: those named, even if replayed before, else the open ones that fit."""
+    rows = await connection.execute(
+        text("""select d.id, d.kind, d.job_key, d.input as job_input, c.series_id
+                from dead_letter d
+                left join logical_chapter c on c.id = cast(d.input ->> 'chapter_id' as bigint)
+                where d.id > :after
+                  and case when cardinality(cast(:letters as bigint[])) > 0
+                        then d.id = any(cast(:letters as bigint[])) and d.state in ('open', 'replayed')
+                        else d.state = 'open' and (cast(:code as text) is null or d.error_code = :code)
+                             and (cast(:kind as text) is null or d.kind = :kind) end
+                order by d.id limit :limit"""),
+        {"letters": list(letters), "code": code, "kind": kind, "after": after, "limit": limit},
     )
     return [dict(row) for row in rows.mappings()]
 
@@ -77,9 +113,47 @@ async def listing(connection: AsyncConnection, *, state: str | None, limit: int)
 async def counts_by_code(connection: AsyncConnection) -> dict[str, int]:
     rows = await connection.execute(
         text("""select error_code, count(*) from dead_letter where state = 'open'
-                group by error_code order by count(*) desc""")
+                group by error_code order by count(*) desc, error_code""")
     )
     return {row[0]: row[1] for row in rows}
+
+
+async def counts(connection: AsyncConnection) -> list[dict[str, Any]]:
+    """The open letters by error code and kind of work, with the age of each group."""
+    rows = await connection.execute(
+        text("""select error_code, kind, count(*) as letters, min(first_failed_at) as first_failed_at,
+                  max(last_failed_at) as last_failed_at
+                from dead_letter where state = 'open'
+                group by error_code, kind order by count(*) desc, error_code, kind""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def give_up(connection: AsyncConnection, *, before: datetime, now: datetime) -> int:
+    """Discard open letters that last failed before then, and the messages that some of them stand for."""
+    rows = await connection.execute(
+        text("""with old as (
+                  update dead_letter set state = 'discarded', settled_at = :now
+                  where state = 'open' and last_failed_at < :before returning kind, input
+                ), messages as (
+                  update delivery set state = 'discarded'
+                  where id in (select cast(input ->> 'delivery_id' as bigint) from old where kind = 'deliver')
+                    and state in ('failed', 'unconfirmed')
+                )
+                select count(*) from old"""),
+        {"before": before, "now": now},
+    )
+    return int(rows.scalar_one())
+
+
+async def forget(connection: AsyncConnection, *, before: datetime) -> int:
+    """Delete what was settled before then. A discarded chapter's letter stays: it keeps polls off it."""
+    result = await connection.execute(
+        text("""delete from dead_letter where settled_at < :before and state <> 'open'
+                  and not (state = 'discarded' and kind = 'ingest')"""),
+        {"before": before},
+    )
+    return result.rowcount
 
 
 async def settle(connection: AsyncConnection, letter_id: int, state: str, now: datetime) -> bool:

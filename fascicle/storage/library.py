@@ -1,11 +1,16 @@
 """Users, the channels they are told through, and what they follow."""
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.names import new_id
+
+USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap")
+ENTRY_WISHES = ("mode", "languages", "preferred_source")
 
 
 async def add_user(connection: AsyncConnection, name: str) -> tuple[str, bool]:
@@ -49,6 +54,66 @@ async def follow(connection: AsyncConnection, user_id: str, series_id: str) -> b
     return created is not None
 
 
+async def set_wishes(connection: AsyncConnection, user_id: str, wishes: Mapping[str, Any]) -> None:
+    """Change how a person is told; only the columns given."""
+    columns = [name for name in USER_WISHES if name in wishes]
+    if columns:
+        assignments = ", ".join(f"{name} = :{name}" for name in columns)
+        await connection.execute(
+            text(f"update app_user set {assignments} where id = :id"),
+            {"id": user_id, **{name: wishes[name] for name in columns}},
+        )
+
+
+async def set_entry(
+    connection: AsyncConnection, user_id: str, series_id: str, wishes: Mapping[str, Any]
+) -> bool:
+    """Change how a person is told of one series. False: they do not follow it."""
+    columns = [name for name in ENTRY_WISHES if name in wishes]
+    assignments = ", ".join(["user_id = user_id", *(f"{name} = :{name}" for name in columns)])
+    result = await connection.execute(
+        text(f"update library_entry set {assignments} where user_id = :user_id and series_id = :series_id"),
+        {"user_id": user_id, "series_id": series_id, **{name: wishes[name] for name in columns}},
+    )
+    return result.rowcount > 0
+
+
+async def mark_read(
+    connection: AsyncConnection, user_id: str, series_id: str, number: Decimal | None, volume: Decimal | None
+) -> bool:
+    """Everything up to there was read; None: nothing. False: they do not follow it."""
+    result = await connection.execute(
+        text("""update library_entry set read_number = :number, read_volume = :volume
+                where user_id = :user_id and series_id = :series_id"""),
+        {"user_id": user_id, "series_id": series_id, "number": number, "volume": volume},
+    )
+    return result.rowcount > 0
+
+
+async def is_time_zone(connection: AsyncConnection, name: str) -> bool:
+    """As the database knows them, for it does the reckoning."""
+    found = await connection.scalar(
+        text("select 1 from pg_timezone_names where name = :name"), {"name": name}
+    )
+    return found is not None
+
+
+async def entries(connection: AsyncConnection, user_id: str) -> list[dict[str, Any]]:
+    """What a person follows, how they are told of it, and how far they have read."""
+    rows = await connection.execute(
+        text("""select series.id as series_id, series.title as series, series.latest_chapter,
+                  e.read_number, e.read_volume, coalesce(e.mode, u.mode) as mode,
+                  coalesce(e.languages, nullif(u.languages, '{}')) as languages, e.preferred_source,
+                  (select count(*) from logical_chapter c where c.series_id = series.id
+                     and c.number > coalesce(e.read_number, -1)) as unread
+                from library_entry e join series on series.id = e.series_id
+                join app_user u on u.id = e.user_id
+                where e.user_id = :user_id order by series.title"""),
+        {"user_id": user_id},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
 async def unfollow(connection: AsyncConnection, user_id: str, series_id: str) -> bool:
     result = await connection.execute(
         text("delete from library_entry where user_id = :user_id and series_id = :series_id"),
@@ -59,7 +124,8 @@ async def unfollow(connection: AsyncConnection, user_id: str, series_id: str) ->
 
 async def users(connection: AsyncConnection) -> list[dict[str, Any]]:
     rows = await connection.execute(
-        text("""select u.id, u.name, u.created_at,
+        text("""select u.id, u.name, u.mode, u.languages, u.time_zone, u.digest_hour, u.daily_cap,
+                  u.created_at,
                   (select count(*) from library_entry e where e.user_id = u.id) as follows,
                   coalesce((select array_agg(url order by id) from channel c where c.user_id = u.id), '{}')
                   as channels

@@ -1,5 +1,6 @@
 """Notifications and their deliveries: one row per follower and chapter, one per channel of theirs (C8)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,19 +8,58 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-# One statement per page of followers. A crash between pages is harmless: the constraints make it idempotent.
-_FAN_OUT = text("""
-with page as (
+from fascicle.storage.readers import IS_READ, LINK, WANTED_LANGUAGES
+
+# A cap is counted and then used: the followers of a page are served one chapter at a time.
+_LOCK = text("""
+select 1 from app_user where id in (
   select e.user_id from library_entry e join logical_chapter c on c.series_id = e.series_id
+  where c.id = :chapter_id and e.user_id > :after order by e.user_id limit :limit)
+order by id for no key update
+""")
+
+# One statement per page of followers. A crash between pages is harmless: the constraints make it idempotent.
+# Told again of a chapter (another language of it came) are only those for whom there was none before.
+_FAN_OUT = text(f"""
+with page as (
+  select e.user_id, coalesce(e.mode, u.mode) as mode, u.time_zone, u.digest_hour,
+    coalesce(u.daily_cap, :cap) as cap, {IS_READ} as is_read, c.announced_at, e.created_at as followed_at,
+    (select min(up.first_seen_at) from chapter_source s
+     join chapter_upload up on up.source_id = s.source_id and up.chapter_key = s.chapter_key
+     where s.chapter_id = c.id
+       and ({WANTED_LANGUAGES} is null or up.language is null or up.language = any({WANTED_LANGUAGES}))
+    ) as readable_since
+  from library_entry e join logical_chapter c on c.series_id = e.series_id
+  join series on series.id = c.series_id join app_user u on u.id = e.user_id
   where c.id = :chapter_id and c.announce = 'owed' and e.notify and e.user_id > :after
   order by e.user_id limit :limit
+), willing as (
+  select user_id, time_zone, digest_hour,
+    case when mode = 'immediate' and cap <= (
+           select count(*) from notification n where n.user_id = page.user_id and n.mode = 'immediate'
+             and n.created_at > cast(:now as timestamptz) - interval '24 hours')
+         then 'daily' else mode end as mode
+  from page
+  where mode <> 'off' and not is_read and readable_since is not null
+    and (announced_at is null or readable_since >= greatest(announced_at, followed_at))
 ), told as (
-  insert into notification (user_id, chapter_id, created_at)
-  select user_id, :chapter_id, :now from page
-  on conflict (chapter_id, user_id) do nothing returning id, user_id
+  insert into notification (user_id, chapter_id, mode, digest_at, created_at)
+  select user_id, :chapter_id, mode,
+    case mode when 'hourly' then date_trunc('hour', cast(:now as timestamptz)) + interval '1 hour'
+              when 'daily' then (
+                select min(morning) from (
+                  select (date_trunc('day', cast(:now as timestamptz) at time zone time_zone)
+                          + make_interval(days => day, hours => digest_hour)) at time zone time_zone
+                         as morning
+                  from generate_series(0, 2) as day) as mornings
+                where morning > :now) end,
+    :now
+  from willing
+  on conflict (chapter_id, user_id) do nothing returning id, user_id, mode
 ), queued as (
   insert into delivery (notification_id, channel_id, chapter_id, next_attempt_at)
   select told.id, channel.id, :chapter_id, :now from told join channel using (user_id)
+  where told.mode = 'immediate'
   on conflict (notification_id, channel_id) do nothing returning 1
 )
 select (select count(*) from page) as followers, (select max(user_id) from page) as last,
@@ -37,26 +77,59 @@ class FanOutPage:
 
 @dataclass(frozen=True)
 class Delivery:
+    """A message that is due: where to, and what it is about as its reader wants to see it."""
+
     id: int
     channel_url: str
     attempts: int
+    digest_id: int | None = None
+    series: str = ""
+    number: str | None = None
+    title: str | None = None
+    link: str | None = None
 
 
 async def fan_out(
-    connection: AsyncConnection, chapter_id: int, *, after: str, limit: int, now: datetime
+    connection: AsyncConnection, chapter_id: int, *, after: str, limit: int, cap: int, now: datetime
 ) -> FanOutPage:
-    rows = await connection.execute(
-        _FAN_OUT, {"chapter_id": chapter_id, "after": after, "limit": limit, "now": now}
-    )
+    """Rows for one page of followers: at once, for their digest, or none where there is nothing to tell.
+
+    Who had `cap` messages within a day gets the rest as a digest.
+    """
+    page = {"chapter_id": chapter_id, "after": after, "limit": limit}
+    await connection.execute(_LOCK, page)
+    rows = await connection.execute(_FAN_OUT, {**page, "cap": cap, "now": now})
     return FanOutPage(*rows.one())
 
 
-async def mark_announced(connection: AsyncConnection, chapter_id: int) -> None:
+async def mark_announced(connection: AsyncConnection, chapter_id: int, now: datetime) -> None:
     """Everyone who followed when it came has their row; who follows later is not told of the past."""
     await connection.execute(
-        text("update logical_chapter set announce = 'done' where id = :id and announce = 'owed'"),
-        {"id": chapter_id},
+        text("""update logical_chapter set announce = 'done', announced_at = :now
+                where id = :id and announce = 'owed'"""),
+        {"id": chapter_id, "now": now},
     )
+
+
+async def owe_new_languages(
+    connection: AsyncConnection, series_id: str, keys: Collection[str], now: datetime
+) -> bool:
+    """Chapters told already, of which the first upload in some follower's language came just `now`."""
+    result = await connection.execute(
+        text(f"""update logical_chapter c set announce = 'owed', announced_at = least(announced_at, :now)
+                where c.series_id = :series_id and c.chapter_key = any(cast(:keys as text[]))
+                  and c.announce <> 'owed' and exists (
+                    select 1 from library_entry e join app_user u on u.id = e.user_id
+                    where e.series_id = c.series_id and e.notify and {WANTED_LANGUAGES} is not null
+                      and not exists (
+                        select 1 from notification n where n.chapter_id = c.id and n.user_id = e.user_id)
+                      and (select min(up.first_seen_at) from chapter_source s
+                           join chapter_upload up
+                             on up.source_id = s.source_id and up.chapter_key = s.chapter_key
+                           where s.chapter_id = c.id and up.language = any({WANTED_LANGUAGES})) = :now)"""),
+        {"series_id": series_id, "keys": list(keys), "now": now},
+    )
+    return result.rowcount > 0
 
 
 async def unfinished(connection: AsyncConnection) -> list[tuple[str, int]]:
@@ -71,45 +144,46 @@ async def unfinished(connection: AsyncConnection) -> list[tuple[str, int]]:
     return [(series_id, chapter_id) for series_id, chapter_id in rows]
 
 
-async def headline(connection: AsyncConnection, chapter_id: int) -> dict[str, Any] | None:
-    """What a message about this chapter says."""
-    rows = await connection.execute(
-        text("""select series.title as series, c.raw_number as number, c.volume, c.title,
-                  (select url from chapter_source s where s.chapter_id = c.id
-                   order by (unavailable_at is null) desc, id limit 1) as url
-                from logical_chapter c join series on series.id = c.series_id where c.id = :id"""),
-        {"id": chapter_id},
-    )
-    row = rows.mappings().first()
-    return dict(row) if row else None
-
-
-async def doubt_interrupted(connection: AsyncConnection, chapter_id: int) -> list[int]:
+async def doubt_interrupted(connection: AsyncConnection, chapter_id: int | None) -> list[int]:
     """Deliveries whose sender died between "about to send" and "sent": nobody knows, so never send again."""
     rows = await connection.execute(
-        text("""update delivery set state = 'unconfirmed', last_error = 'the sender died while sending'
-                where chapter_id = :id and state = 'sending' returning id"""),
+        text(f"""update delivery d set state = 'unconfirmed', last_error = 'the sender died while sending'
+                where {_subject(chapter_id)} and state = 'sending' returning id"""),
         {"id": chapter_id},
     )
     return list(rows.scalars())
 
 
-async def due(connection: AsyncConnection, chapter_id: int, *, now: datetime, limit: int) -> list[Delivery]:
+async def due(
+    connection: AsyncConnection, chapter_id: int | None, *, now: datetime, limit: int
+) -> list[Delivery]:
+    """Messages to send by now: about one chapter, or (None) all digests."""
     rows = await connection.execute(
-        text("""select d.id, channel.url, d.attempts from delivery d join channel on channel.id = d.channel_id
-                where d.chapter_id = :id and d.state = 'pending' and d.next_attempt_at <= :now
+        text(f"""select d.id, channel.url as channel_url, d.attempts, d.digest_id,
+                  coalesce(series.title, '') as series, c.raw_number as number, c.title, {LINK} as link
+                from delivery d join channel on channel.id = d.channel_id
+                left join logical_chapter c on c.id = d.chapter_id
+                left join series on series.id = c.series_id
+                left join app_user u on u.id = channel.user_id
+                left join library_entry e on e.user_id = channel.user_id and e.series_id = c.series_id
+                where {_subject(chapter_id)} and d.state = 'pending' and d.next_attempt_at <= :now
                 order by d.id limit :limit"""),
         {"id": chapter_id, "now": now, "limit": limit},
     )
-    return [Delivery(*row) for row in rows]
+    return [Delivery(**row) for row in rows.mappings()]
 
 
-async def next_attempt_at(connection: AsyncConnection, chapter_id: int) -> datetime | None:
+async def next_attempt_at(connection: AsyncConnection, chapter_id: int | None) -> datetime | None:
     found: datetime | None = await connection.scalar(
-        text("select min(next_attempt_at) from delivery where chapter_id = :id and state = 'pending'"),
+        text(f"""select min(next_attempt_at) from delivery d
+                where {_subject(chapter_id)} and state = 'pending'"""),
         {"id": chapter_id},
     )
     return found
+
+
+def _subject(chapter_id: int | None) -> str:
+    return "d.digest_id is not null" if chapter_id is None else "d.chapter_id = :id"
 
 
 async def claim(connection: AsyncConnection, delivery_id: int, now: datetime) -> bool:
@@ -161,11 +235,12 @@ async def discard(connection: AsyncConnection, delivery_id: int) -> None:
 async def of_user(connection: AsyncConnection, user_id: str, limit: int) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text("""select n.id, series.title as series, series.id as series_id, c.chapter_key as key, c.title,
-                  n.created_at,
+                  n.created_at, n.mode, n.digest_at,
                   (select url from chapter_source s where s.chapter_id = c.id order by s.id limit 1) as url,
                   coalesce((select jsonb_agg(jsonb_build_object('state', d.state, 'attempts', d.attempts,
                       'sent_at', d.sent_at, 'error', d.last_error) order by d.id)
-                    from delivery d where d.notification_id = n.id), '[]') as deliveries
+                    from delivery d where d.notification_id = n.id or d.digest_id = n.digest_id), '[]')
+                    as deliveries
                 from notification n join logical_chapter c on c.id = n.chapter_id
                 join series on series.id = c.series_id
                 where n.user_id = :user_id order by n.id desc limit :limit"""),

@@ -27,6 +27,14 @@ async def totals(connection: AsyncConnection) -> dict[str, Any]:
     return dict(rows.mappings().one())
 
 
+async def open_circuits(connection: AsyncConnection) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select id, title, site, last_error_code, last_error, next_check_at from source
+                where removed_at is null and circuit <> 'closed' order by site, title""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
 async def gates(connection: AsyncConnection) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text("""select name, delay_seconds, failures,

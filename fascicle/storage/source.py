@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.breaker import BreakerState, Circuit
-from fascicle.domain.cadence import Cadence
+from fascicle.domain.cadence import Cadence, Plan
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import ErrorRecord
 from fascicle.domain.names import new_id
@@ -31,9 +31,13 @@ class Source:
     last_success_at: datetime | None
     last_new_at: datetime | None
     next_check_at: datetime | None
+    next_check_reason: str | None
     removed_at: datetime | None
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
+    chapters: int
+    sweep_success_at: datetime | None
+    """When the site's list of news was last read for everyone."""
 
 
 _SELECT = """
@@ -41,8 +45,10 @@ select source.*, series.numbering_restarts,
   (select max(other.last_success_at) from source other
    where other.series_id = source.series_id and other.id <> source.id
      and other.first_synced_at is not null and other.removed_at is null)
-  as sibling_success_at
-from source join series on series.id = source.series_id
+  as sibling_success_at,
+  (select count(*) from chapter_source where chapter_source.source_id = source.id) as chapters,
+  sweep.last_success_at as sweep_success_at
+from source join series on series.id = source.series_id left join sweep on sweep.site = source.site
 """
 
 
@@ -64,8 +70,11 @@ def _source(row: RowMapping) -> Source:
         last_success_at=row["last_success_at"],
         last_new_at=row["last_new_at"],
         next_check_at=row["next_check_at"],
+        next_check_reason=row["next_check_reason"],
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
+        chapters=row["chapters"],
+        sweep_success_at=row["sweep_success_at"],
     )
 
 
@@ -148,30 +157,34 @@ async def record_success(
     source_id: str,
     *,
     now: datetime,
-    cadence: Cadence,
-    next_check_at: datetime,
+    plan: Plan,
     last_new_at: datetime | None = None,
     complete: bool = False,
-) -> None:
-    """A good poll closes the circuit. `complete`: the whole list was read and stored."""
-    await connection.execute(
+) -> int:
+    """A good poll closes the circuit. `complete`: the whole list was read. Returns its number of chapters."""
+    stored: int = await connection.scalar(
         text("""update source set last_checked_at = :now, last_success_at = :now, failure_count = 0,
                   circuit = 'closed', last_error_code = null, last_error = null,
-                  cadence = :cadence, next_check_at = :next_check_at,
+                  cadence = :cadence, next_check_at = :next_check_at, next_check_reason = :reason,
                   last_new_at = greatest(last_new_at, cast(:last_new_at as timestamptz)),
                   first_synced_at = case when :complete then coalesce(first_synced_at, :now)
                                          else first_synced_at end,
                   complete_listing_at = case when :complete then :now else complete_listing_at end
-                where id = :id"""),
+                where id = :id
+                returning (select count(*) from chapter_source where source_id = source.id)"""),
         {
             "id": source_id,
             "now": now,
-            "cadence": cadence,
-            "next_check_at": next_check_at,
+            **_planned(plan),
             "last_new_at": last_new_at,
             "complete": complete,
         },
     )
+    return stored
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    return {"cadence": plan.cadence, "next_check_at": plan.next_check_at, "reason": plan.reason}
 
 
 async def record_failure(
@@ -180,19 +193,20 @@ async def record_failure(
     *,
     now: datetime,
     state: BreakerState,
-    next_check_at: datetime,
+    plan: Plan,
     error: ErrorRecord,
 ) -> None:
     await connection.execute(
         text("""update source set last_checked_at = :now, failure_count = :failures, circuit = :circuit,
-                  next_check_at = :next_check_at, last_error_code = :code, last_error = :message
+                  cadence = :cadence, next_check_at = :next_check_at, next_check_reason = :reason,
+                  last_error_code = :code, last_error = :message
                 where id = :id"""),
         {
             "id": source_id,
             "now": now,
             "failures": state.failures,
             "circuit": state.circuit,
-            "next_check_at": next_check_at,
+            **_planned(plan),
             "code": error.error_code,
             "message": error.message,
         },
@@ -214,9 +228,11 @@ async def pin_cadence(connection: AsyncConnection, source_id: str, pinned: Caden
     )
 
 
-async def set_next_check(connection: AsyncConnection, source_id: str, when: datetime) -> None:
+async def set_next_check(connection: AsyncConnection, source_id: str, plan: Plan) -> None:
     await connection.execute(
-        text("update source set next_check_at = :when where id = :id"), {"id": source_id, "when": when}
+        text("""update source set cadence = :cadence, next_check_at = :next_check_at,
+                  next_check_reason = :reason where id = :id"""),
+        {"id": source_id, **_planned(plan)},
     )
 
 
@@ -237,7 +253,8 @@ async def listing(connection: AsyncConnection, source_id: str | None = None) -> 
         text("""select source.id, source.series_id, source.site, source.site_key, source.url, source.title,
                   source.languages, source.cadence, source.pinned_cadence, source.circuit,
                   source.failure_count, source.last_error_code, source.last_error, source.last_checked_at,
-                  source.last_success_at, source.last_new_at, source.next_check_at, source.first_synced_at,
+                  source.last_success_at, source.last_new_at, source.next_check_at, source.next_check_reason,
+                  source.first_synced_at,
                   source.complete_listing_at, source.paused_at, source.paused_reason, source.created_at,
                   series.title as series_title, series.latest_chapter,
                   (select count(*) from chapter_source where source_id = source.id) as chapters
@@ -257,7 +274,7 @@ async def find_series(connection: AsyncConnection, wanted: str) -> list[tuple[st
         "position(lower(:wanted) in lower(title)) > 0",
     ):
         rows = await connection.execute(
-            text(f"select id, title from series where {condition} order by title limit 20"),  # noqa: S608
+            text(f"select id, title from series where {condition} order by title limit 20"),
             {"wanted": wanted},
         )
         if found := [(series_id, title) for series_id, title in rows]:

@@ -114,6 +114,7 @@ logical_chapter = Table(
     _time("updated_at", required=True),
     # Committed with the row itself, so that a crash between storing and telling cannot forget the telling.
     Column("announce", Text, nullable=False),
+    _time("announced_at"),
     UniqueConstraint("series_id", "chapter_key"),
     CheckConstraint("announce in ('silent', 'owed', 'done')", name="announce"),
     Index("ix_logical_chapter_owed", "series_id", postgresql_where=text("announce = 'owed'")),
@@ -217,13 +218,13 @@ notification = Table(
     _big_id(),
     _reference("user_id", "app_user.id"),
     _reference("chapter_id", "logical_chapter.id"),
-    # `immediate`, or the digest it goes into; `read` when the person had read it before the digest came.
+    # `immediate`, or the digest it goes into; `dropped` when it had become pointless before the digest came.
     Column("mode", Text, nullable=False, server_default="immediate"),
     _time("digest_at"),
     Column("digest_id", ForeignKey("digest.id", ondelete="SET NULL")),
     _time("created_at", now=True),
     UniqueConstraint("chapter_id", "user_id"),
-    CheckConstraint("mode in ('immediate', 'hourly', 'daily', 'read')", name="mode"),
+    CheckConstraint("mode in ('immediate', 'hourly', 'daily', 'dropped')", name="mode"),
     Index("ix_notification_user_id_id", "user_id", "id"),
     Index("ix_notification_user_id_created_at", "user_id", "created_at"),
     Index("ix_notification_digest_id", "digest_id"),

@@ -81,6 +81,7 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
     return clean_environment(
         FASCICLE_DATA_DIR=str(folder / "data"),
         FASCICLE_RETRY_BASE_SECONDS="0.2",
+        FASCICLE_NOTIFY_DELAY_SECONDS="0",
         **ports,
         **upstream,
         **extra,

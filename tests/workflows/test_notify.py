@@ -8,6 +8,7 @@ from simulator.faults import Fault
 from starter import dead_letters
 from starter.context import Reach
 from tests.harness import Harness, eventually
+from workflows.replay_letters import ReplayLettersInput
 
 
 async def released(stack: Harness, *followers: str) -> dict[str, Any]:
@@ -46,7 +47,8 @@ async def test_c8_who_cannot_be_reached_is_buried_and_can_be_replayed(harness: H
         assert letter["attempts"] == 5
         assert [m.name for m in harness.simulator.sink.messages()] == ["ann"]
         harness.simulator.faults.clear()
-        await dead_letters._replay(Reach(harness.dependencies, harness.client), letter)
+        wanted = ReplayLettersInput(code="delivery_failed")
+        await dead_letters.replay_letters(Reach(harness.dependencies, harness.client), wanted, [letter])
         await harness.messages(2)
         await harness.all_quiet()
         assert [m.name for m in harness.simulator.sink.messages()] == ["ann", "bob"]

@@ -99,12 +99,13 @@ def upgrade() -> None:
         ondelete="SET NULL",
     )
     op.add_column("source", sa.Column("next_check_reason", sa.Text(), nullable=True))
+    op.add_column("logical_chapter", sa.Column("announced_at", sa.DateTime(timezone=True), nullable=True))
     modes = "mode in ('immediate', 'hourly', 'daily', 'off')"
     op.create_check_constraint(op.f("ck_app_user_mode"), "app_user", modes)
     op.create_check_constraint(op.f("ck_library_entry_mode"), "library_entry", modes)
     op.create_check_constraint(op.f("ck_app_user_digest_hour"), "app_user", "digest_hour between 0 and 23")
     op.create_check_constraint(
-        op.f("ck_notification_mode"), "notification", "mode in ('immediate', 'hourly', 'daily', 'read')"
+        op.f("ck_notification_mode"), "notification", "mode in ('immediate', 'hourly', 'daily', 'dropped')"
     )
     op.create_check_constraint(
         op.f("ck_delivery_one_subject"), "delivery", "num_nonnulls(notification_id, digest_id) = 1"
@@ -125,5 +126,6 @@ def downgrade() -> None:
     for column in ("mode", "languages", "time_zone", "digest_hour", "daily_cap"):
         op.drop_column("app_user", column)
     op.drop_column("source", "next_check_reason")
+    op.drop_column("logical_chapter", "announced_at")
     for table in ("digest", "sweep", "import_entry"):
         op.drop_table(table)

@@ -1,0 +1,59 @@
+"""When a source is looked at next: its cadence, what its releases taught us, and whether a sweep watches."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.breaker import BreakerPolicy
+from fascicle.domain.cadence import Cadence, Plan, plan_next_check
+from fascicle.storage import chapter as chapters
+from fascicle.storage.source import Source
+
+# Enough to see a rhythm in; older ones say little about the next.
+_RELEASES = 40
+
+
+@dataclass(frozen=True)
+class PollPolicy:
+    intervals: Mapping[Cadence, timedelta]
+    breaker: BreakerPolicy
+    complete_every: timedelta
+    children_per_poll: int
+    sweep_is_fresh_for: timedelta = timedelta(0)
+    sweep_net: timedelta = timedelta(0)
+
+
+async def next_check(
+    connection: AsyncConnection,
+    source: Source,
+    policy: PollPolicy,
+    now: datetime,
+    *,
+    last_new_at: datetime | None = None,
+    trust_sweep: bool = True,
+) -> Plan:
+    """`last_new_at` is news of this very poll; `trust_sweep` False keeps the source's own time."""
+    spread = random.uniform(-1, 1)  # noqa: S311
+    stored = await chapters.release_times(connection, source.series_id, limit=_RELEASES)
+    own = plan_next_check(
+        now=now,
+        releases=[*stored, last_new_at] if last_new_at else stored,
+        last_new_at=max((t for t in (source.last_new_at, last_new_at) if t), default=None),
+        intervals=policy.intervals,
+        pinned=source.pinned_cadence,
+        spread=spread,
+    )
+    if not trust_sweep or source.pinned_cadence is not None or not _is_swept(source, policy, now):
+        return own
+    net = now + policy.sweep_net * (1 + 0.1 * spread)
+    if net <= own.next_check_at:
+        return own
+    return Plan(cadence=own.cadence, next_check_at=net, reason="the sweep watches; a look all the same")
+
+
+def _is_swept(source: Source, policy: PollPolicy, now: datetime) -> bool:
+    swept_at = source.sweep_success_at
+    return swept_at is not None and now - swept_at < policy.sweep_is_fresh_for

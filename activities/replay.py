@@ -1,0 +1,104 @@
+"""Finding chapters that are to be ingested once more (C15)."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from activities.next_check import PollPolicy
+from activities.source import UPLOADS_PER_CHILD, Wait, as_wait, keyed_chapters
+from fascicle.domain.chapter import ListedChapter
+from fascicle.domain.errors import MustWait, PermanentError
+from fascicle.domain.names import ingest_job_key
+from fascicle.sites.base import Sites
+from fascicle.storage import chapter as chapters
+from fascicle.storage import dead_letter
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from fascicle.storage.source import Source
+
+_MOST_PAGES = 500
+_RANGE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,8})?)\s*-\s*(\d{1,9}(?:\.\d{1,8})?)\s*", re.ASCII)
+
+
+class ReplayInput(BaseModel):
+    source_id: str
+    wanted: str
+    """A chapter's key, or a range of numbers: `45`, `x:…`, `40-45`."""
+    now: datetime
+
+
+class ReplayResult(BaseModel):
+    wait: Wait | None = None
+    chapters: list[ListedChapter] = []
+    stored: int = 0
+    """Too many for a workflow each: they are stored already."""
+
+
+def selection(wanted: str) -> Callable[[ListedChapter], bool]:
+    """Which chapters are meant."""
+    if match := _RANGE.fullmatch(wanted):
+        first, last = sorted(Decimal(number) for number in match.groups())
+        return lambda chapter: chapter.number is not None and first <= chapter.number <= last
+    return lambda chapter: chapter.key == wanted.strip()
+
+
+class ReplayActivities:
+    def __init__(self, engine: AsyncEngine, sites: Sites, policy: PollPolicy) -> None:
+        self._engine = engine
+        self._sites = sites
+        self._policy = policy
+
+    @activity.defn
+    async def find_chapters(self, replay: ReplayInput) -> ReplayResult:
+        """Read the site's list for the chapters meant. Nothing is concluded about the others."""
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                source = await sources.get(connection, replay.source_id)
+            if source is None or source.removed_at is not None:
+                raise PermanentError("source_gone", f"There is no source {replay.source_id} any more.")
+            try:
+                found = await self._find(source, selection(replay.wanted))
+            except MustWait as wait:
+                return ReplayResult(wait=as_wait(wait))
+            if len(found) > self._policy.children_per_poll:
+                await self._store(source, found, replay.now)
+                return ReplayResult(stored=len(found))
+        return ReplayResult(
+            chapters=[ListedChapter(key=c.key, uploads=c.uploads[:UPLOADS_PER_CHILD]) for c in found]
+        )
+
+    async def _find(self, source: Source, is_meant: Callable[[ListedChapter], bool]) -> list[ListedChapter]:
+        site = self._sites.named(source.site)
+        found: dict[str, ListedChapter] = {}
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await site.everything(source.site_key, source.languages, cursor)
+            async with transaction(self._engine) as connection:
+                known = await chapters.known_uploads(connection, source.id, page.uploads)
+                listed = await keyed_chapters(connection, source, page.uploads, known)
+            for chapter in filter(is_meant, listed):
+                earlier = found[chapter.key].uploads if chapter.key in found else []
+                found[chapter.key] = ListedChapter(key=chapter.key, uploads=[*earlier, *chapter.uploads])
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return list(found.values())
+
+    async def _store(self, source: Source, found: list[ListedChapter], now: datetime) -> None:
+        async with transaction(self._engine) as connection:
+            await chapters.fold_in(
+                connection,
+                source_id=source.id,
+                series_id=source.series_id,
+                chapters=found,
+                news={chapter.key for chapter in found if not chapter.best.unavailable},
+                now=now,
+            )
+            for chapter in found:
+                await dead_letter.resolve(connection, "ingest", ingest_job_key(source.id, chapter.key), now)

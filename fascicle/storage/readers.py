@@ -1,0 +1,19 @@
+"""Pieces of SQL about what a reader wishes. They speak of app_user u, library_entry e, logical_chapter c."""
+
+# What this person reads, of this series or in general; null: anything.
+WANTED_LANGUAGES = "coalesce(e.languages, nullif(u.languages, '{}'))"
+
+# Numbering that restarts is compared volume first.
+_VOLUME = "case when c.volume ~ '^[0-9]{1,9}([.][0-9]+)?$' then cast(c.volume as numeric) else 0 end"
+IS_READ = f"""coalesce(case when series.numbering_restarts
+  then ({_VOLUME}, c.number) <= (coalesce(e.read_volume, 0), e.read_number)
+  else c.number <= e.read_number end, false)"""
+
+# Where this reader would open the chapter: what can be read, the preferred source, the preferred language.
+LINK = f"""(select up.url from chapter_source s join source on source.id = s.source_id
+  join chapter_upload up on up.source_id = s.source_id and up.chapter_key = s.chapter_key
+  where s.chapter_id = c.id
+  order by (s.unavailable_at is null and not up.unavailable) desc,
+    coalesce(e.preferred_source in (source.site, source.id), false) desc,
+    array_position({WANTED_LANGUAGES}, up.language) nulls last, up.external, s.id, up.published_at
+  limit 1)"""

@@ -1,0 +1,148 @@
+"""`fascicle user …`: people, their channels, and how they want to be told."""
+
+from typing import Annotated, Any
+
+import typer
+
+from fascicle.domain.errors import UsageError
+from fascicle.runtime.channels import check_is_allowed
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.notifier import check_channel, masked
+from fascicle.runtime.settings import Settings
+from fascicle.storage import library
+from fascicle.storage.database import transaction
+from starter.context import database_only, run
+from starter.output import plain, print_json, print_line, print_table
+from starter.source import AsJson, check_languages
+
+app = typer.Typer(help="People who follow series.", no_args_is_help=True)
+
+UserRef = Annotated[str, typer.Argument(help="A user's name.")]
+Trusted = Annotated[
+    bool,
+    typer.Option("--trusted", help="Allow any kind of Apprise URL, also those that act on this machine."),
+]
+
+MAX_NAME = 100
+MODES = ("immediate", "hourly", "daily", "off")
+
+
+@app.command("add")
+def add_user(
+    name: str,
+    notify: Annotated[
+        list[str] | None, typer.Option(help="Apprise URL to send messages to; repeatable.")
+    ] = None,
+    trusted: Trusted = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add a user, or another channel to one."""
+
+    async def command() -> None:
+        _check_name(name)
+        async with database_only() as dependencies:
+            urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
+            async with transaction(dependencies.engine) as connection:
+                user_id, created = await library.add_user(connection, name)
+                added = [url for url in urls if await library.add_channel(connection, user_id, url)]
+        if as_json:
+            print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
+            return
+        word = "added" if created else "was there already"
+        print_line(f"User [bold]{plain(name)}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
+
+    run(command)
+
+
+@app.command("list")
+def list_users(as_json: AsJson = False) -> None:
+    """All users; the secrets in their channels are masked."""
+
+    async def command() -> None:
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            rows = await library.users(connection)
+        rows = [{**row, "channels": [masked(url) for url in row["channels"]]} for row in rows]
+        if as_json:
+            print_json(rows)
+            return
+        columns = ("name", "id", "follows", "mode", "languages", "time_zone", "channels")
+        print_table(columns, rows, empty="No users: fascicle user add NAME")
+
+    run(command)
+
+
+@app.command("set")
+def set_wishes(
+    user: UserRef,
+    mode: Annotated[str | None, typer.Option(help=f"{', '.join(MODES)}.")] = None,
+    language: Annotated[
+        list[str] | None, typer.Option(help="Language they read; repeatable; `any` for all.")
+    ] = None,
+    time_zone: Annotated[str | None, typer.Option(help="For the daily digest: Europe/Berlin.")] = None,
+    digest_hour: Annotated[int | None, typer.Option(help="Hour of the daily digest.", min=0, max=23)] = None,
+    cap: Annotated[
+        int | None, typer.Option(help="Messages a day before the rest becomes a digest.", min=0)
+    ] = None,
+) -> None:
+    """How a user wants to be told."""
+
+    async def command() -> None:
+        wishes = {
+            "mode": None if mode is None else checked_mode(mode),
+            "languages": None if language is None else checked_languages(language) or [],
+            "time_zone": time_zone,
+            "digest_hour": digest_hour,
+            "daily_cap": cap,
+        }
+        given = {name: value for name, value in wishes.items() if value is not None}
+        if not given:
+            raise UsageError("wrong_usage", "Nothing to set. See `fascicle user set --help`.")
+        async with database_only() as dependencies:
+            user_id = await user_named(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                if time_zone is not None and not await library.is_time_zone(connection, time_zone):
+                    raise UsageError(
+                        "wrong_time_zone", f"{time_zone!r} is no time zone: use names such as Europe/Berlin."
+                    )
+                await library.set_wishes(connection, user_id, given)
+        print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
+
+    run(command)
+
+
+async def user_named(dependencies: Dependencies, wanted: str) -> str:
+    async with transaction(dependencies.engine) as connection:
+        user_id = await library.find_user(connection, wanted)
+    if user_id is None:
+        raise UsageError("unknown_user", f"There is no user {wanted!r}. Add one: fascicle user add NAME")
+    return user_id
+
+
+def checked_mode(mode: str) -> str:
+    if mode.lower() not in MODES:
+        raise UsageError("wrong_usage", f"{mode!r} is no mode: use one of {', '.join(MODES)}.")
+    return mode.lower()
+
+
+def checked_languages(languages: list[str]) -> list[str] | None:
+    """None: any."""
+    if languages == ["any"]:
+        return None
+    check_languages(languages)
+    return languages
+
+
+def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
+    check_channel(url)
+    if not trusted:
+        check_is_allowed(url, settings.channel_schemas)
+    return url
+
+
+def _words(value: Any) -> str:
+    return (", ".join(value) or "any") if isinstance(value, list) else str(value)
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        raise UsageError("wrong_name", f"A name is 1 to {MAX_NAME} printable characters.")

@@ -1,0 +1,88 @@
+"""Every `temporal` command of docs/operations.md, run with the real program (C15, O4)."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.specs import UploadSpec
+from tests.starter.commandline import ROOT, wait_until
+from tests.starter.conftest import Running
+
+TEMPORAL = Path(sys.executable).with_name("temporal")
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+COMMANDS = re.findall(r"`(temporal (?:workflow|schedule) [^`]*-(?:w|q|s) [^`]*)`", OPERATIONS)
+FILTERS = re.findall(r"^\| `([^`]*=[^`]*|[^`]*STARTS_WITH[^`]*)` \|", OPERATIONS, re.MULTILINE)
+
+
+def temporal(running: Running, command: str) -> str:
+    address = running.json("config")["TEMPORAL_ADDRESS"]
+    done = subprocess.run(
+        [TEMPORAL, *shlex.split(command)[1:], "--address", address],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=running.desk.folder,
+        env=running.desk.env,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def source(running: Running) -> dict[str, Any]:
+    return running.add("Steered by Temporal's own command", chapters=6)
+
+
+def test_the_document_has_the_commands() -> None:
+    assert len(COMMANDS) >= 17
+    assert len(FILTERS) >= 8
+
+
+def test_c15_every_command_of_the_document_works(running: Running, source: dict[str, Any]) -> None:
+    for command in COMMANDS:
+        temporal(running, command.replace("source-ID", f"source-{source['id']}").replace("SITE", "mangadex"))
+    # The document ends with everything resumed.
+    wait_until(lambda: running.source(source["id"])["paused_at"] is None, what="the resumption")
+
+
+def test_o4_every_filter_of_the_document_is_accepted(running: Running, source: dict[str, Any]) -> None:
+    for wanted in FILTERS:
+        query = re.sub(r"\bID\b", source["id"], wanted)
+        temporal(running, f'temporal workflow list -q "{query}"')
+    listed = temporal(running, f"temporal workflow list -q \"SourceId='{source['id']}'\"")
+    assert f"source-{source['id']}" in listed
+
+
+def test_o4_the_details_tell_the_last_poll_the_next_and_why(running: Running, source: dict[str, Any]) -> None:
+    shown = temporal(running, f"temporal workflow metadata -w source-{source['id']}")
+    for words in ("Steered by Temporal", "last poll:", "next poll:", "circuit: **closed**", "6 chapters"):
+        assert words in shown
+
+
+def test_c15_a_replayed_chapter_is_ingested_again_and_told_to_nobody_twice(
+    running: Running, source: dict[str, Any]
+) -> None:
+    running.fascicle("follow", "ann", source["series_id"])
+    before = len(running.simulator.sink.messages("ann"))
+    running.simulator.world.release(source["site_key"], UploadSpec(chapter="7"))
+    running.fascicle("source", "poll", source["id"])
+    wait_until(lambda: len(running.simulator.sink.messages("ann")) == before + 1, what="the message")
+    runs = ingest_runs(running, source, "7")
+    temporal(running, f"temporal workflow signal -w source-{source['id']} --name replay --input '\"6.5-7\"'")
+    wait_until(lambda: ingest_runs(running, source, "7") > runs, what="a second run")
+    status = running.json("source", "show", source["id"])
+    assert "replayed 1 chapters" in status["workflow"]["last_outcome"]
+    assert len(running.simulator.sink.messages("ann")) == before + 1
+    assert all(s["available"] for c in running.json("chapters", source["series_id"]) for s in c["sources"])
+
+
+def ingest_runs(running: Running, source: dict[str, Any], key: str) -> int:
+    listed = temporal(
+        running, f"temporal workflow list -q \"WorkflowId='ingest-{source['id']}-{key}'\" -o json"
+    )
+    return listed.count('"startTime"')

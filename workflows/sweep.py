@@ -1,0 +1,181 @@
+"""SweepWorkflow: looks at a site's list of news every few minutes and wakes the sources concerned (C16)."""
+
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import BaseModel
+
+    from activities.sweep import SweepActivities, SweepFailure, SweepInput, SweepLoss, SweepResult
+    from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.names import FETCH_QUEUE
+    from workflows import policies
+    from workflows.failures import error_record
+
+# Nobody follows anything on the site: how often to see whether somebody does by now.
+_IDLE = timedelta(minutes=15)
+# A site that refuses this often in a row is failing, however politely it says so.
+_MOST_REFUSALS = 20
+
+
+class SweepState(BaseModel):
+    """All that crosses continue-as-new."""
+
+    rounds: int = 0
+    woken: int = 0
+    refusals: int = 0
+    interval_seconds: float = 120
+    last_sweep_at: datetime | None = None
+    last_outcome: str = "not swept yet"
+
+
+class SweepWorkflowInput(BaseModel):
+    site: str
+    state: SweepState | None = None
+
+
+class SweepStatus(SweepState):
+    """The answer to the `status` query."""
+
+    site: str
+    waiting_for: str
+
+
+@workflow.defn
+class SweepWorkflow:
+    @workflow.init
+    def __init__(self, sweep: SweepWorkflowInput) -> None:
+        self._site = sweep.site
+        self._state = sweep.state or SweepState()
+        self._wanted_now = False
+        self._stopped = False
+        self._waiting_for = ""
+
+    @workflow.run
+    async def run(self, sweep: SweepWorkflowInput) -> SweepStatus:
+        while not self._stopped:
+            delay, why = await self._sweep()
+            await self._rest(delay, why)
+            if workflow.info().is_continue_as_new_suggested() and not self._stopped:
+                workflow.continue_as_new(SweepWorkflowInput(site=self._site, state=self._state))
+        await self._end()
+        return self.status()
+
+    @workflow.signal
+    def sweep_now(self) -> None:
+        self._wanted_now = True
+
+    @workflow.signal
+    def stop(self) -> None:
+        """End it; the sources keep their own time again."""
+        self._stopped = True
+
+    @workflow.query
+    def status(self) -> SweepStatus:
+        return SweepStatus(site=self._site, waiting_for=self._waiting_for, **self._state.model_dump())
+
+    async def _sweep(self) -> tuple[timedelta, str]:
+        """One round: how long to rest, and why."""
+        self._wanted_now = False
+        self._state.rounds += 1
+        self._state.last_sweep_at = workflow.now()
+        try:
+            result = await self._look()
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return await self._record_failure(error_record(error))
+        self._state.interval_seconds = result.interval_seconds
+        if result.wait is not None:
+            return await self._sit_out(result)
+        self._state.refusals = 0
+        if not result.sources:
+            self._state.last_outcome = "nobody follows anything here"
+            return _IDLE, f"nobody follows anything on {self._site}"
+        self._state.woken += result.woken
+        self._state.last_outcome = _outcome(result)
+        return self._interval(), f"next look at what is new on {self._site}"
+
+    async def _look(self) -> SweepResult:
+        return await workflow.execute_activity_method(
+            SweepActivities.sweep_site,
+            SweepInput(site=self._site, now=workflow.now()),
+            task_queue=FETCH_QUEUE,
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.POLL,
+            priority=Priority(priority_key=1, fairness_key=self._site),
+            summary=f"what is new on {self._site}",
+        )
+
+    async def _sit_out(self, result: SweepResult) -> tuple[timedelta, str]:
+        """A wait is not a failure, unless there is no end to it."""
+        assert result.wait is not None
+        self._state.refusals += result.wait.refused
+        self._state.last_outcome = f"told to wait: {result.wait.reason}"
+        if self._state.refusals < _MOST_REFUSALS:
+            return timedelta(seconds=max(0.1, result.wait.seconds)), result.wait.reason[:200]
+        self._state.refusals = 0
+        refused = ErrorRecord(
+            error_type="MustWait", error_code="rate_limited", message=result.wait.reason, retryable=True
+        )
+        return await self._record_failure(refused)
+
+    async def _record_failure(self, error: ErrorRecord) -> tuple[timedelta, str]:
+        loss: SweepLoss = await workflow.execute_activity_method(
+            SweepActivities.record_sweep_failure,
+            SweepFailure(site=self._site, now=workflow.now(), error=error),
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.BOOKS,
+            summary="note the failed sweep",
+        )
+        self._state.last_outcome = f"failed {loss.failures} times in a row: {error.error_code}"
+        if loss.released:
+            self._state.last_outcome += f"; {loss.released} sources keep their own time again"
+        return self._interval(), f"{self._site} failed ({error.error_code}): next try"
+
+    async def _rest(self, delay: timedelta, why: str) -> None:
+        self._waiting_for = why
+        workflow.set_current_details(_details(self.status()))
+        try:
+            await workflow.wait_condition(
+                lambda: self._wanted_now or self._stopped, timeout=delay, timeout_summary=why
+            )
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting_for = ""
+
+    async def _end(self) -> None:
+        await workflow.execute_activity_method(
+            SweepActivities.end_sweep,
+            SweepInput(site=self._site, now=workflow.now()),
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.BOOKS,
+            summary="the sources keep their own time again",
+        )
+
+    def _interval(self) -> timedelta:
+        """Moved by up to a tenth, so that the sweeps of several installations do not meet."""
+        return timedelta(seconds=self._state.interval_seconds * workflow.random().uniform(0.9, 1.1))
+
+
+def _outcome(result: SweepResult) -> str:
+    read = f"{result.entries} entries on {result.pages} pages, {result.woken} sources woken"
+    return f"more was new than the site shows: {read}" if result.gap else read
+
+
+def _details(status: SweepStatus) -> str:
+    return "\n".join(
+        [
+            f"## What is new on {status.site}",
+            f"- {status.rounds} sweeps, {status.woken} wake-ups",
+            f"- the last: {status.last_sweep_at or '-'} ({status.last_outcome})",
+            f"- waiting: {status.waiting_for}",
+        ]
+    )
