@@ -1,14 +1,14 @@
 """The demo's shelf: three hundred short, completed series to try an import with."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from itertools import product
 from random import Random
 
-from simulator.specs import SeriesSpec
+from simulator.specs import SeriesSpec, UploadSpec
 from simulator.world import World
 
 SIZE = 300
-MONTH_HOURS = 30 * 24
 
 _WHICH = """Amber Borrowed Clockwork Drowsy Eleventh Feral Glass Hollow Indigo Jagged
 Kindly Luminous Midwinter Nameless Orchard Pocket Quiet Rusted Sleepless Tidal"""
@@ -19,20 +19,24 @@ _WHERE = ("", "at Low Tide", "of Thistle Lane", "Without a Map", "on Platform Ni
 
 def add_shelf(world: World) -> None:
     with world.changing():
-        for spec in shelf():
+        for spec in shelf(world.now()):
             world.add_series(spec)
 
 
-def shelf() -> Iterator[SeriesSpec]:
-    """Always the same ones."""
+def shelf(now: datetime) -> Iterator[SeriesSpec]:
+    """Always the same ones, monthly until they ended two years before `now`."""
     chance = Random(300)  # noqa: S311
     parts = product(_WHICH.split(), _WHAT.split(), _WHERE)
     names = [f"The {which} {what} {where}".strip() for which, what, where in parts]
     for number, title in enumerate(chance.sample(names, SIZE), start=1):
+        count = chance.randint(3, 12)
+        first = now - timedelta(days=2 * 365 + 30 * count)
+        chapters = (
+            UploadSpec(chapter=str(n), created_at=first + timedelta(days=30 * n)) for n in range(1, count + 1)
+        )
         yield SeriesSpec(
             title=title,
-            chapters=chance.randint(3, 12),
-            release_interval_hours=MONTH_HOURS,
+            chapters=tuple(chapters),
             status="completed",
             groups=("Backlist Press",),
             links={"al": str(900_000 + number), "mal": str(800_000 + number)},

@@ -20,7 +20,8 @@ from starter.onboarding import add_known_series, ensure_workflow
 
 Item = TypeVar("Item")
 
-BATCH = 100
+# Asked for before any of them is added: first syncs would make the next question wait at the site's gate.
+BATCH = 500
 _AT_ONCE = 10
 _CANDIDATES = 5
 
