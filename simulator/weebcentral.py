@@ -42,13 +42,14 @@ class WeebCentral(RoutedSite):
 
     async def _get_list(self, request: Request) -> Response:
         with self._world.lock:
-            return HTMLResponse("\n".join([*map(_chapter, self._uploads(self._series(request))), FOOT]))
+            uploads = filter(_is_english, self._uploads(self._series(request)))
+            return HTMLResponse("\n".join([*map(_chapter, uploads), FOOT]))
 
     async def _get_updates(self, request: Request) -> Response:
         start = (page_number(request, request.path_params["page"]) - 1) * UPDATES_PER_PAGE
         with self._world.lock:
             newest = latest_on(self._world, self.name, self._world.now())
-            page = islice(newest, start, start + UPDATES_PER_PAGE)
+            page = islice(filter(_is_english, newest), start, start + UPDATES_PER_PAGE)
             return HTMLResponse("\n".join(map(self._update, page)))
 
     def _update(self, upload: Upload) -> str:
@@ -62,6 +63,10 @@ class WeebCentral(RoutedSite):
     <div><time datetime="{upload.readable_at.isoformat()}"></time></div>
   </a>
 </article>"""
+
+
+def _is_english(upload: Upload) -> bool:
+    return upload.language == "en"
 
 
 def _chapter(upload: Upload) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import UsageError
 from fascicle.runtime.http import GateBook, HttpClient, HttpLimits
+from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.ssrf import HostGuard
@@ -47,7 +48,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         )
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
     guard = HostGuard(settings.allow_hosts)
-    http = http_client(settings, Gates(engine))
+    http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     try:
         yield Dependencies(settings, engine, http, build_sites(settings, http), notifier, clock)
@@ -57,7 +58,17 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         await engine.dispose()
 
 
-def http_client(settings: Settings, gates: GateBook) -> HttpClient:
+@asynccontextmanager
+async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
+    """The HTTP client for a command that has no database: its gates last as long as it does."""
+    http = _http_client(settings, LocalGates())
+    try:
+        yield http
+    finally:
+        await http.aclose()
+
+
+def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
     return HttpClient(
         gates=gates,
         guard=HostGuard(settings.allow_hosts),

@@ -19,9 +19,9 @@ def label_number(label: str | None, series: str = "") -> str | None:
 
 
 def label_title(label: str | None) -> str | None:
-    """The label where it says more than the chapter's number."""
-    match = _AFTER_A_WORD.search(label or "") or _AT_THE_START.match(label or "")
-    return None if match and match[0].strip() == (label or "").strip() else label
+    """What a label says beside the chapter's number: `Chapter 12: Rain` → `Rain`."""
+    match = _AFTER_A_WORD.match(label or "") or _AT_THE_START.match(label or "")
+    return (label or "")[match.end() if match else 0 :].strip(" -:–") or None
 
 
 def key_of_title(title: str, series: str = "") -> str | None:

@@ -10,6 +10,7 @@ from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import Answer, Gated, HttpClient
 from fascicle.sites import fields
+from fascicle.sites.labels import label_title
 
 NAME = "mangaplus"
 PUBLIC_URL = "https://mangaplus.shueisha.co.jp"
@@ -112,15 +113,15 @@ def _upload(row: Any, language: str | None) -> Upload | None:
     if not isinstance(row, dict) or not isinstance(row.get("chapterId"), int):
         return None
     name = fields.text(row.get("name")) or ""
-    title = fields.text(row.get("subTitle"))
+    subtitle = fields.text(row.get("subTitle"))
     chapter_id = str(row["chapterId"])
     return Upload(
         upload_id=chapter_id,
         number=name.removeprefix("#").strip() or None,
-        title=title,
+        title=label_title(subtitle),
         language=language,
         group="MANGA Plus",
         url=f"{PUBLIC_URL}/viewer/{chapter_id}",
         published_at=fields.unix_time(row.get("startTimeStamp")),
-        unavailable=title is None,  # the subtitle goes when the chapter can no longer be read
+        unavailable=subtitle is None,  # the subtitle goes when the chapter can no longer be read
     )

@@ -22,9 +22,9 @@ class BadRowError(Exception):
 
 
 def read_upload(
-    row: Row, wanted: ChapterFields, *, page: str, dates: Sequence[str], language: str | None
+    row: Row, wanted: ChapterFields, *, page: str, base: str, dates: Sequence[str], language: str | None
 ) -> Upload:
-    """`page` is the address the row came from; `language` that of rows which say none."""
+    """`page` is the address the row came from, `base` the site's; `language` that of rows which say none."""
     label = fields.text(value(row, wanted.label))
     number = fields.text(value(row, wanted.number)) if wanted.number else label_number(label)
     title = fields.text(value(row, wanted.title)) if wanted.title else label_title(label)
@@ -35,7 +35,7 @@ def read_upload(
         title=title,
         language=(fields.text(value(row, wanted.language)) or language or "").lower() or None,
         group=fields.text(", ".join(row.values(wanted.group))) if wanted.group else None,
-        url=_address(row, wanted.url, page),
+        url=_address(row, wanted.url, page, base),
         published_at=_time(value(row, wanted.published_at), dates),
     )
 
@@ -56,11 +56,12 @@ def _required(row: Row, pick: Pick, name: str) -> str:
     return found
 
 
-def _address(row: Row, pick: Pick, page: str) -> str:
+def _address(row: Row, pick: Pick, page: str, base: str) -> str:
     found = value(row, pick)
     if found is None:
         raise BadRowError("url", f"({pick}) is not there")
-    address = fields.address(found, page)
+    is_ours = pick.template is not None and pick.template.startswith("/")
+    address = fields.address(base + found if is_ours else found, page)
     if address is None:
         raise BadRowError("url", f"({pick}) is no web address: {found[:80]!r}")
     return address

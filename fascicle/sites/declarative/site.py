@@ -42,18 +42,18 @@ class DeclarativeSite:
         self.file = file
         self.gate = Gated(about.name, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
         self._http = http
-        self._about = about
+        self.about = about
         self._base = base_url
 
     def recognise(self, url: str) -> str | None:
         parts = urlsplit(url.strip())
-        public, own = urlsplit(self._about.base_url), urlsplit(self._base)
+        public, own = urlsplit(self.about.base_url), urlsplit(self._base)
         host, path = (parts.hostname or "").removeprefix("www."), parts.path
         if parts.netloc == own.netloc and path.startswith(own.path):
             host = (public.hostname or "").removeprefix("www.")
             path = public.path + path.removeprefix(own.path)
         plain = f"{host}{path.rstrip('/')}"
-        for pattern in self._about.match:
+        for pattern in self.about.match:
             match = re.fullmatch(pattern, f"{plain}?{parts.query}") or re.fullmatch(pattern, plain)
             key = unquote(match["key"] or "") if match else ""
             if _is_key(key):
@@ -61,7 +61,7 @@ class DeclarativeSite:
         return None
 
     async def series(self, key: str) -> SeriesInfo:
-        page = self._about.series
+        page = self.about.series
         answer = await self._http.get(self._url(page.url, key), self.gate)
         document = open_document(answer, is_json=page.title.is_json)
         title = fields.text(value(document, page.title))
@@ -71,14 +71,19 @@ class DeclarativeSite:
         return SeriesInfo(
             site_key=key,
             title=title,
-            url=public if public.startswith("http") else self._about.base_url + public,
-            numbering_restarts=self._about.numbering_restarts,
+            url=public if public.startswith("http") else self.about.base_url + public,
+            numbering_restarts=self.about.numbering_restarts,
         )
 
     async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
-        if self._about.list.order == "oldest_first":
+        if self.about.list.order == "oldest_first":
             return await self._whole_list_reversed(key, languages)
-        return self._listed(await self.read_list(key, cursor), languages)
+        while True:
+            page = self._listed(await self.read_list(key, cursor), languages)
+            # A page of other languages only says nothing about the next one.
+            if page.uploads or page.next_cursor is None:
+                return page
+            cursor = page.next_cursor
 
     async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
         """Oldest first where the file says how; else pages may overlap, which storing does not mind."""
@@ -88,12 +93,17 @@ class DeclarativeSite:
         self, key: str, cursor: str | None, *, oldest_first: bool = False
     ) -> PageRead[Upload]:
         """A page of the chapter list, with what could not be used of it."""
-        section = self._about.list
+        section = self.about.list
         template = section.oldest_first_url if oldest_first and section.oldest_first_url else section.url
 
         def read(row: Row, answer: Answer) -> Upload:
             return read_upload(
-                row, section.fields, page=answer.url, dates=section.dates, language=self._about.language
+                row,
+                section.fields,
+                page=answer.url,
+                base=self._base,
+                dates=section.dates,
+                language=self.about.language,
             )
 
         return await self._read("list", section, self._url(template, key), cursor, read)
@@ -113,10 +123,10 @@ class DeclarativeSite:
     def _listed(self, page: PageRead[Upload], languages: Sequence[str]) -> ListingPage:
         """A choice of languages tells a site's chapters apart; it does not empty a site that has only one."""
         uploads: Sequence[Upload] = page.entries
-        if languages and self._about.list.fields.language:
+        if languages and self.about.list.fields.language:
             uploads = [u for u in uploads if u.language is None or u.language in languages]
         total = page.rows if page.total is None else page.total
-        return ListingPage(uploads, page.rows, total, page.next_cursor, partial=not self._about.complete)
+        return ListingPage(uploads, page.rows, total, page.next_cursor, partial=not self.about.complete)
 
     async def _read(
         self,
@@ -188,11 +198,11 @@ class SweepableDeclarativeSite(DeclarativeSite):
     """A site whose file says where it lists what is new for everyone (C16)."""
 
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
-        section = self._about.latest
+        section = self.about.latest
         assert section is not None
 
         def read(row: Row, answer: Answer) -> LatestEntry:
-            return read_latest(row, section.fields, dates=section.dates, language=self._about.language)
+            return read_latest(row, section.fields, dates=section.dates, language=self.about.language)
 
         page = await self._read("latest", section, self._url(section.url, ""), cursor, read)
         entries: Sequence[LatestEntry] = page.entries
