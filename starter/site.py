@@ -11,6 +11,7 @@ import typer
 from fascicle.domain.chapter import Upload
 from fascicle.domain.chapter_key import assign_keys
 from fascicle.domain.errors import UsageError
+from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.dependencies import build_sites, standalone_http, surroundings
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.settings import Settings
@@ -44,7 +45,7 @@ def list_sites(as_json: AsJson = False) -> None:
 
 
 @app.command("test")
-def test(
+def try_adapter(
     file: Annotated[Path, typer.Argument(help="The adapter, a YAML file.")],
     url: Annotated[str, typer.Argument(help="The address of a series on the site.")],
     pages: Annotated[int, typer.Option(min=1, max=500, help="How many pages of its list to read.")] = 1,
@@ -53,6 +54,7 @@ def test(
     """Read a series with an adapter and show what it finds. Nothing is stored."""
 
     async def command() -> None:
+        parse_http_url(url)
         settings = effective_settings()
         async with _http(settings) as http:
             site = build_site(http, file, surroundings(settings))

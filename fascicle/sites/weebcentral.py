@@ -46,7 +46,7 @@ class WeebCentral:
 
     async def series(self, key: str) -> SeriesInfo:
         answer = await self._http.get(f"{self._base}/series/{key}", self.gate)
-        heading = LexborHTMLParser(answer.body).css_first("h1")
+        heading = LexborHTMLParser(answer.body).css_first("section h1")
         title = fields.text(heading.text()) if heading else None
         if title is None:
             raise _unexpected(answer, "no title in it")
@@ -57,7 +57,7 @@ class WeebCentral:
         fragment = LexborHTMLParser(answer.body)
         links = fragment.css('a[href*="/chapters/"]')
         uploads = [upload for link in links if (upload := _upload(link)) is not None]
-        if not uploads and not _is_empty_list(fragment):
+        if not uploads and (links or not _is_empty_list(fragment)):
             raise _unexpected(answer, "no chapters in it")
         return ListingPage(uploads, len(links), len(links), None)
 

@@ -102,11 +102,21 @@ class _List(_Part):
         if strangers:
             kinds = ("a JSON path", "CSS") if self.items.is_json else ("CSS", "a JSON path")
             raise ValueError(f"`items` is {kinds[0]}, but {strangers[0]} is {kinds[1]}; use one kind")
-        wanted = {None: None, "page": "{page}", "link": None, "cursor": "{cursor}"}
-        needed = wanted[self.paging.by if self.paging else None]
-        if needed and needed not in self.url:
-            raise ValueError(f"`url` needs {needed}: paging is by {self.paging.by if self.paging else ''}")
         return self
+
+    @model_validator(mode="after")
+    def _pages_are_in_the_address(self) -> "_List":
+        by = self.paging.by if self.paging else None
+        kind = f"paging is by {by}" if by else "there is no paging"
+        for name in ("page", "cursor"):
+            for template in self._templates():
+                if (by == name) != (f"{{{name}}}" in template):
+                    verb = "needs" if by == name else "must not have"
+                    raise ValueError(f"the address {template} {verb} {{{name}}}: {kind}")
+        return self
+
+    def _templates(self) -> list[str]:
+        return [self.url]
 
     @model_validator(mode="after")
     def _can_end(self) -> "_List":
@@ -137,6 +147,9 @@ class ChapterList(_List):
     """The same list the other way round: new chapters do not move its pages while they are read"""
     total: Pick | None = None
     fields: ChapterFields
+
+    def _templates(self) -> list[str]:
+        return [template for template in (self.url, self.oldest_first_url) if template]
 
     @field_validator("url", "oldest_first_url")
     @classmethod
