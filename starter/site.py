@@ -171,13 +171,17 @@ def _show(found: dict[str, Any]) -> None:
     series = found["series"]
     print_line(f"[bold]{plain(series['title'])}[/]  key {plain(series['key'])}  {plain(series['url'])}")
     print_table(_CHAPTER_COLUMNS, found["chapters"], empty="The list is empty.")
-    told = f"{found['rows']} rows on {found['pages']} pages"
+    told = f"{_counted(found['rows'], 'row')} on {_counted(found['pages'], 'page')}"
     told += f", {found['total']} in all" if found["total"] is not None else ""
     told += "; more follow (--pages)" if found["more"] else "; that is the whole list"
     print_line(plain(told))
     if found["latest"] is not None:
         print_line(f"{found['latest']} entries on the first page of what is new for everyone")
     for reason, count in found["skipped"].items():
-        print_note(f"! {count} rows skipped: {reason}")
+        print_note(f"! {_counted(count, 'row')} skipped: {reason}")
     for name in found["never_filled"]:
         print_note(f"! list.fields.{name} is never filled")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
