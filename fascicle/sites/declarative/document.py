@@ -85,7 +85,10 @@ class JsonRow:
     def _found(self, path: str) -> list[Any]:
         if not isinstance(self.data, dict | list):
             return []
-        found: list[Any] = _compiled(path).findall(self.data)
+        try:
+            found: list[Any] = _compiled(path).findall(self.data)
+        except jsonpath.JSONPathError:  # it fits the path so little, or nests so deep, that looking fails
+            return []
         return found
 
 
