@@ -43,7 +43,8 @@ WRONG_FILES = [
     ({"latest__url": "/latest/{key}/{page}"}, "latest.url: is one list for all series"),
     ({"gate": 0.1}, "gate: 0.1 s between requests is too short, use 0.5 or more"),
     ({"gate": -1}, "gate: Input should be greater than or equal to 0"),
-    ({"gate": float("nan")}, "gate"),
+    ({"gate": float("nan")}, "gate: Input should be a finite number"),
+    ({"gate": float("inf")}, "gate: Input should be a finite number"),
 ]
 
 
@@ -82,6 +83,7 @@ def test_x7_what_is_no_adapter_at_all_is_told_so(bench: Bench, content: bytes, w
     [
         ("URL", "nonsense", "FASCICLE_SITE_INKPAGES_URL: 'nonsense' is not a web address"),
         ("INTERVAL_SECONDS", "0.1", "FASCICLE_SITE_INKPAGES_INTERVAL_SECONDS: 0.1 s between requests is too"),
+        ("INTERVAL_SECONDS", "inf", "FASCICLE_SITE_INKPAGES_INTERVAL_SECONDS must be a number"),
         ("INTERVAL_SECONDS", "fast", "FASCICLE_SITE_INKPAGES_INTERVAL_SECONDS must be a number"),
     ],
 )

@@ -13,7 +13,7 @@ from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
 from tests.harness import ADAPTERS, adapter_variables
 from tests.starter.commandline import Outcome
-from tests.starter.conftest import Desk
+from tests.starter.conftest import Desk, Running
 
 INKPAGES = str(ADAPTERS / "inkpages.yaml")
 
@@ -136,3 +136,11 @@ def test_c5_site_key_tells_the_key_of_a_title(desk: Desk, arguments: tuple[str, 
     assert desk.fascicle("site", "key", *arguments).out.strip() == key
     told = desk.fascicle("site", "key", *arguments, "--json").json()
     assert told == {"title": arguments[0], "key": None if key == "none" else key}
+
+
+def test_o5_the_cli_knows_the_adapters_of_the_stack_wherever_it_is_used(
+    running: Running, tmp_path: Path
+) -> None:
+    elsewhere = Desk(tmp_path, running.desk.env, running.desk.commands)
+    shown = elsewhere.json("config")
+    assert shown["FASCICLE_SITES_DIR"] == str(running.desk.folder / "sites.d")

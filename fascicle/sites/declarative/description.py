@@ -193,7 +193,7 @@ class SiteDescription(_Part):
         Field(min_length=1),
     ]
     """Addresses of series, without https:// and www.; the group `key` is the series' key"""
-    gate: float = Field(1.0, ge=0)
+    gate: float = Field(1.0, ge=0, allow_inf_nan=False)
     """Seconds between two requests, at least"""
     complete: bool = True
     """False: the site lists only part of its chapters, so nothing missing is taken as vanished"""

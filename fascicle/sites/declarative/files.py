@@ -1,5 +1,6 @@
 """Reading adapter files. One that is wrong is reported and left out; it takes nothing else down."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,18 +46,19 @@ class Surroundings:
         name, given = self._variable(about, "INTERVAL_SECONDS")
         try:
             seconds = about.gate if given is None else float(given)
-        except ValueError as error:
-            raise UsageError("adapter_broken", f"{name} must be a number of seconds.") from error
+        except ValueError:
+            seconds = math.nan
+        if not 0 <= seconds < math.inf:
+            raise UsageError("adapter_broken", f"{name} must be a number of seconds.")
         parts = urlsplit(self.base_url(about))
-        if not seconds >= SHORTEST_INTERVAL and not self.guard.is_allowed_by_name(
-            parts.hostname or "", parts.port
-        ):
+        is_ours = self.guard.is_allowed_by_name(parts.hostname or "", parts.port)
+        if seconds < SHORTEST_INTERVAL and not is_ours:
             raise UsageError(
                 "adapter_broken",
                 f"{'gate' if given is None else name}: {seconds:g} s between requests is too short, "
                 f"use {SHORTEST_INTERVAL} or more (only hosts in FASCICLE_ALLOW_HOSTS may be asked faster).",
             )
-        return max(0.0, seconds)
+        return seconds
 
     def _variable(self, about: SiteDescription, what: str) -> tuple[str, str | None]:
         name = f"FASCICLE_SITE_{about.name.upper().replace('-', '_')}_{what}"
