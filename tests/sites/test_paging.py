@@ -1,5 +1,7 @@
 """Lists of an adapter that go on and on: bounded, and on their own site (C9, X4)."""
 
+from typing import Any
+
 import pytest
 
 from fascicle.domain.chapter import Upload
@@ -55,6 +57,35 @@ async def test_a_list_by_page_may_end_with_an_empty_page(bench: Bench) -> None:
     pages = await every_page(bench.site("inkpages", list__paging={"by": "page"}), key, "everything", "en")
     assert [page.rows for page in pages] == [20, 20, 0]
     assert is_complete(pages)
+
+
+@pytest.mark.parametrize(
+    ("paging", "complete"),
+    [
+        ({"by": "page"}, True),
+        ({"by": "page", "more": "a.next"}, False),
+        ({"by": "page", "more": "a.renamed"}, False),
+    ],
+)
+async def test_c12_an_end_that_only_lacks_a_link_proves_nothing_without_a_total(
+    bench: Bench, paging: dict[str, str], complete: bool
+) -> None:
+    """A pager that the site renames must not make all chapters beyond the first page vanish."""
+    _, key = bench.series("inkpages", chapters=30)
+    site = bench.site("inkpages", list__paging=paging, list__total=None)
+    assert is_complete(await every_page(site, key, "everything", "en")) is complete
+
+
+@pytest.mark.parametrize(
+    ("answer", "complete"),
+    [({"next": None}, True), ({}, False), ({"total": 1}, True), ({"total": 2, "next": None}, False)],
+)
+async def test_c12_an_api_can_say_that_nothing_follows(
+    bench: Bench, answer: dict[str, Any], complete: bool
+) -> None:
+    bench.simulator.faults.add(chapters_answer({"id": "1"}, **answer))
+    pages = await every_page(bench.site("panelbox"), "0123456789abcdef", "everything", "en")
+    assert is_complete(pages) is complete
 
 
 @pytest.mark.parametrize(

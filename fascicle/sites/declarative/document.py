@@ -35,6 +35,10 @@ class Document(Row, Protocol):
         """Is something there? JSON's null, false and "" are nothing."""
         ...
 
+    def denies(self, pick: Pick) -> bool:
+        """Does it say that there is nothing, as JSON can with null or false, instead of not saying it?"""
+        ...
+
 
 def open_document(answer: Answer, *, is_json: bool) -> Document:
     return JsonDocument(answer.json()) if is_json else HtmlDocument(answer.body)
@@ -62,6 +66,9 @@ class HtmlDocument(HtmlRow):
 
     def has(self, pick: Pick) -> bool:
         return bool(self.node.css_first(pick.css or ""))
+
+    def denies(self, pick: Pick) -> bool:
+        return False
 
 
 @lru_cache(maxsize=1000)
@@ -103,3 +110,6 @@ class JsonDocument(JsonRow):
         return any(
             found is not None and found is not False and found != "" for found in self._found(pick.path or "")
         )
+
+    def denies(self, pick: Pick) -> bool:
+        return bool(self._found(pick.path or "")) and not self.has(pick)

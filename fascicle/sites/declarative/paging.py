@@ -62,6 +62,14 @@ class Position(BaseModel):
         return Position(turn=self.turn + 1, at=at, seen=self.seen).model_dump_json()
 
 
+def is_certain_end(paging: Paging | None, document: Document) -> bool:
+    """Does the list itself say that it ends here? A missing link may also be a page that has changed."""
+    if paging is None:
+        return True
+    sign = paging.next if paging.next else paging.more
+    return sign is None or document.denies(sign)
+
+
 def _checked_link(found: str, answer: Answer) -> str:
     """A list goes on where it began: on the same host."""
     link = fields.address(found, answer.url)

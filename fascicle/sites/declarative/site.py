@@ -15,7 +15,7 @@ from fascicle.runtime.http import Answer, Gated, HttpClient
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
 from fascicle.sites.declarative.document import Document, Row, open_document, value
-from fascicle.sites.declarative.paging import Position
+from fascicle.sites.declarative.paging import Position, is_certain_end
 from fascicle.sites.declarative.rows import BadRowError, read_latest, read_upload
 
 T = TypeVar("T", Upload, LatestEntry)
@@ -32,6 +32,8 @@ class PageRead(Generic[T]):
     skipped: list[BadRowError] = field(default_factory=list)
     total: int | None = None
     next_cursor: str | None = None
+    doubtful_end: bool = False
+    """No next page was found, but nothing says that there is none."""
 
 
 class DeclarativeSite:
@@ -126,7 +128,11 @@ class DeclarativeSite:
         if languages and self.about.list.fields.language:
             uploads = [u for u in uploads if u.language is None or u.language in languages]
         total = page.rows if page.total is None else page.total
-        return ListingPage(uploads, page.rows, total, page.next_cursor, partial=not self.about.complete)
+        # Without a total to compare with, a pager that is no longer found must not make chapters vanish.
+        is_doubtful = page.doubtful_end and page.total is None
+        return ListingPage(
+            uploads, page.rows, total, page.next_cursor, partial=is_doubtful or not self.about.complete
+        )
 
     async def _read(
         self,
@@ -151,6 +157,7 @@ class DeclarativeSite:
         ids = [entry.upload_id for entry in page.entries]
         position = position.check_is_new(ids, answer)
         page.next_cursor = position.following(section.paging, document, page.rows, answer)
+        page.doubtful_end = page.next_cursor is None and not is_certain_end(section.paging, document)
         return page
 
     def _rows(
