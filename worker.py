@@ -180,6 +180,8 @@ class WorkerProcess:
             await _patiently(lambda: _check_schema(dependencies), self._stop)
         except _StoppedWaiting:
             return
+        for adapter in dependencies.sites.broken:
+            log.error("adapter_broken", site=adapter.name, file=str(adapter.file), error=adapter.error)
         self._metrics.show_zeros(dependencies.sites.names)
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         _calm_the_collector()

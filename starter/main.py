@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, source, user
+from starter import configuration, dead_letters, library, operations, site, source, user
 from starter.context import leave
 from starter.output import print_error, print_line
 from starter.up import up
@@ -22,6 +22,7 @@ app.command("config")(configuration.config)
 app.command("setup")(operations.setup)
 app.add_typer(operations.db_app, name="db")
 app.add_typer(source.app, name="source")
+app.add_typer(site.app, name="site")
 app.command("chapters")(library.chapters)
 app.add_typer(user.app, name="user")
 app.add_typer(library.app, name="library")

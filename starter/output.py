@@ -26,7 +26,18 @@ console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty(
 errors = Console(stderr=True, highlight=False, emoji=False)
 
 # Columns whose words may be cut in two where the terminal is narrow.
-_FOLDED = {"title", "detail", "channels", "series", "sources", "job_key", "blocked_reason"}
+_FOLDED = {
+    "title",
+    "detail",
+    "channels",
+    "series",
+    "sources",
+    "job_key",
+    "blocked_reason",
+    "url",
+    "file",
+    "error",
+}
 
 _STATE_COLOURS = {
     "open": "red", "half_open": "yellow", "closed": "green", "HOT": "red", "WARM": "yellow", "COLD": "cyan",
