@@ -45,7 +45,7 @@ from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
-from workflows.sweep import SweepWorkflow
+from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
@@ -60,10 +60,6 @@ WORKFLOWS: Sequence[type] = (
 PATIENCE_SECONDS = 60.0
 
 log = get_logger("fascicle.worker")
-
-
-# How many sweeps in a row may fail before the sources keep their own time again.
-FAILURES_UNTIL_LOST = 3
 
 
 def activities_by_queue(
@@ -90,7 +86,7 @@ def activities_by_queue(
         MAIN_QUEUE: [
             source.record_poll_failure,
             sweep.record_sweep_failure,
-            sweep.end_sweep,
+            sweep.release_sources,
             source.record_pause,
             source.pin_cadence,
             backfill.list_owed,
@@ -119,6 +115,7 @@ def _poll_policy(settings: Settings) -> PollPolicy:
         breaker=settings.breaker,
         complete_every=timedelta(hours=settings.complete_listing_hours),
         children_per_poll=settings.children_per_poll,
+        sweep_interval=sweep_interval,
         sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 1) * sweep_interval + timedelta(minutes=1),
         sweep_net=timedelta(hours=settings.sweep_net_hours),
     )
@@ -128,7 +125,6 @@ def _sweep_policy(settings: Settings) -> SweepPolicy:
     return SweepPolicy(
         interval=timedelta(seconds=settings.sweep_seconds),
         overlap=timedelta(seconds=settings.sweep_overlap_seconds),
-        failures_until_lost=FAILURES_UNTIL_LOST,
         intervals=settings.intervals,
     )
 
@@ -184,6 +180,8 @@ class WorkerProcess:
             await _patiently(lambda: _check_schema(dependencies), self._stop)
         except _StoppedWaiting:
             return
+        for adapter in dependencies.sites.broken:
+            log.error("adapter_broken", site=adapter.name, file=str(adapter.file), error=adapter.error)
         self._metrics.show_zeros(dependencies.sites.names)
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         _calm_the_collector()

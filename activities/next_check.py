@@ -22,6 +22,7 @@ class PollPolicy:
     breaker: BreakerPolicy
     complete_every: timedelta
     children_per_poll: int
+    sweep_interval: timedelta = timedelta(0)
     sweep_is_fresh_for: timedelta = timedelta(0)
     sweep_net: timedelta = timedelta(0)
 
@@ -46,7 +47,9 @@ async def next_check(
         pinned=source.pinned_cadence,
         spread=spread,
     )
-    if not trust_sweep or source.pinned_cadence is not None or not _is_swept(source, policy, now):
+    # Who looks more often than the sweep does would only lose by relying on it.
+    is_faster = own.next_check_at - now <= policy.sweep_interval
+    if is_faster or not trust_sweep or source.pinned_cadence or not _is_swept(source, policy, now):
         return own
     net = now + policy.sweep_net * (1 + 0.1 * spread)
     if net <= own.next_check_at:

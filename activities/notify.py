@@ -61,6 +61,8 @@ class ComposeInput(BaseModel):
 
 class ComposeResult(BaseModel):
     digests: int = 0
+    pending: bool = True
+    """There are digests to be sent, of this run or of an earlier one."""
 
 
 class DeliverResult(BaseModel):
@@ -134,6 +136,8 @@ class NotifyActivities:
                 result.digests += made
                 if people < _DIGESTS_PER_PAGE:
                     break
+            async with transaction(self._engine) as connection:
+                result.pending = await digests.any_unfinished(connection)
         self._metrics.count_notifications("digest", result.digests)
         return result
 

@@ -45,21 +45,15 @@ class SweepResult(BaseModel):
 
 class SweepFailure(BaseModel):
     site: str
-    now: datetime
-    error: ErrorRecord
-
-
-class SweepLoss(BaseModel):
     failures: int
-    released: int = 0
-    """Sources sent back to their own timers, because the sweep failed too often."""
+    """How many in a row by now."""
+    error: ErrorRecord
 
 
 @dataclass(frozen=True)
 class SweepPolicy:
     interval: timedelta
     overlap: timedelta
-    failures_until_lost: int
     intervals: Mapping[Cadence, timedelta]
 
 
@@ -98,19 +92,23 @@ class SweepActivities:
         return result
 
     @activity.defn
-    async def record_sweep_failure(self, failure: SweepFailure) -> SweepLoss:
-        """Count it; after too many in a row the sources go back to their own timers."""
+    async def record_sweep_failure(self, failure: SweepFailure) -> None:
         async with transaction(self._engine) as connection:
-            failures = await sweeps.record_failure(connection, failure.site, failure.error.message)
+            await sweeps.record_failure(connection, failure.site, failure.failures, failure.error.message)
         self._metrics.count_sweep(failure.site, "failed")
-        if failures != self._policy.failures_until_lost:
-            return SweepLoss(failures=failures)
-        return SweepLoss(failures=failures, released=await self._release(failure.site))
 
     @activity.defn
-    async def end_sweep(self, sweep: SweepInput) -> int:
-        """The sweep stops for good: the sources go back to their own timers."""
-        return await self._release(sweep.site)
+    async def release_sources(self, sweep: SweepInput) -> int:
+        """The sweep is lost or ends: each source looks once within its own interval, finds the sweep gone,
+        and keeps its own time. Repeatable: a crash in between wakes some of them twice."""
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                await sweeps.forget_success(connection, sweep.site)
+                active = await sweeps.active_sources(connection, sweep.site)
+            intervals = self._policy.intervals
+            return await self._wake(
+                (source, intervals[cadence].total_seconds()) for source, cadence in active
+            )
 
     async def _read(self, name: str, cursor: SweepCursor, languages: list[str]) -> SweepReading:
         site = self._sites.sweepable(name)
@@ -146,17 +144,6 @@ class SweepActivities:
             active = await sweeps.active_sources(connection, site)
         within = self._policy.intervals[Cadence.HOT].total_seconds()
         return await self._wake((source_id, within) for source_id, _ in active if source_id not in except_for)
-
-    async def _release(self, site: str) -> int:
-        """Each source looks once within its own interval, finds the sweep gone, and keeps its own time."""
-        async with transaction(self._engine) as connection:
-            await sweeps.forget_success(connection, site)
-            active = await sweeps.active_sources(connection, site)
-        intervals = self._policy.intervals
-        async with heartbeating():
-            return await self._wake(
-                (source, intervals[cadence].total_seconds()) for source, cadence in active
-            )
 
     async def _wake(self, sources: Iterable[tuple[str, float]]) -> int:
         limit = asyncio.Semaphore(_SIGNALS_AT_ONCE)

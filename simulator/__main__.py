@@ -38,7 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"simulator: {error}\n")
         return 1
     address = address_of(listener)
-    sys.stdout.write(f"simulator at {address} (MangaDex at {address}{MangaDex.prefix})\n")
+    sys.stdout.write(
+        f"simulator at {address} (MangaDex at {address}{MangaDex.prefix}, other sites beside it)\n"
+    )
     sys.stdout.flush()
     SimulatorServer(SimulatorApp(simulation, options.release_every)).run([listener])
     return 0

@@ -1,7 +1,7 @@
 """One ASGI application: the control API beside the upstreams, which pass log, limits and faults."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from starlette.applications import Starlette
@@ -11,13 +11,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from simulator.answers import ErrorForm, Upstream, plain_error
 from simulator.control import Control
 from simulator.faults import FaultyApp
+from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
+from simulator.mangaplus import MangaPlus
+from simulator.panelbox import PanelBox
 from simulator.rate_limit import RateLimitedApp
 from simulator.releaser import Releaser
 from simulator.request_log import LoggedApp
 from simulator.simulation import Simulation
+from simulator.weebcentral import WeebCentral
+from simulator.world import World
 
 CONTROL_PREFIX = "/_sim"
+SITES: tuple[Callable[[World], Upstream], ...] = (MangaDex, MangaPlus, WeebCentral, InkPages, PanelBox)
 
 
 class SimulatorApp:
@@ -25,7 +31,7 @@ class SimulatorApp:
 
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
         self._releaser = Releaser(simulation.world, release_every) if release_every else None
-        self._upstreams: list[Upstream] = [MangaDex(simulation.world)]
+        self._upstreams: list[Upstream] = [site(simulation.world) for site in SITES]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)
 

@@ -24,11 +24,15 @@ MESSAGES = TypeAdapter(list[SinkMessage])
 
 
 class SeriesAddress(BaseModel):
-    """`url` is the series in the simulated API, `site_url` its page on the real site's address."""
+    """`url` is the series in the simulated MangaDex API, `site_url` its page on the real site's address.
+
+    `pages` are its pages on the simulated sites that carry it, by the site's name.
+    """
 
     id: str
     url: str
     site_url: str
+    pages: dict[str, str] = {}
 
 
 class SeriesSummary(SeriesAddress):

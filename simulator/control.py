@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from simulator.answers import json_response
+from simulator.catalogue import addresses
 from simulator.faults import Fault
 from simulator.mangadex import MangaDex, title_page
 from simulator.rate_limit import RateLimit
@@ -181,9 +182,14 @@ def _validated(model: type[Model], content: Any) -> Model:
         raise ControlError("; ".join(problems)) from None
 
 
-def _addresses(request: Request, series: Series) -> dict[str, str]:
-    base = f"{request.url.scheme}://{request.url.netloc}{MangaDex.prefix}"
-    return {"id": series.id, "url": f"{base}/manga/{series.id}", "site_url": title_page(series)}
+def _addresses(request: Request, series: Series) -> dict[str, Any]:
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    return {
+        "id": series.id,
+        "url": f"{base}{MangaDex.prefix}/manga/{series.id}",
+        "site_url": title_page(series),
+        "pages": addresses(base, series),
+    }
 
 
 def _summary(request: Request, series: Series) -> dict[str, Any]:

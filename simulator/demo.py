@@ -1,4 +1,4 @@
-"""The world of the demo: six invented series with the oddities of real ones."""
+"""The world of the demo: six invented series with the oddities of real ones, one of them on two sites."""
 
 from datetime import timedelta
 
@@ -12,6 +12,7 @@ WEEK_HOURS = 7 * DAY_HOURS
 LAMPLIGHTER = SeriesSpec(
     title="The Lamplighter's Apprentice",
     chapters=48,
+    sites=("mangadex", "inkpages"),
     chapters_per_volume=8,
     groups=("Inkwell Night School",),
     alt_titles=({"ja-ro": "Akari no Deshi"}, {"fr": "L'Apprentie de l'allumeur"}),

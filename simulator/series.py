@@ -65,9 +65,17 @@ class Series:
             self._highest[volume] = max(number, self._highest.get(volume, 0))
 
     def latest_upload(self, now: datetime) -> Upload | None:
-        """The newest upload that can be read by now."""
-        newest_first = self.index.view("latest", _newest_first, lambda upload: not upload.is_unavailable)
-        return next((upload for upload in newest_first if upload.readable_at <= now), None)
+        """The newest upload on MangaDex that can be read by now."""
+        return next(iter(self.readable_on("mangadex", now)), None)
+
+    def readable_on(self, site: str, now: datetime) -> Iterator[Upload]:
+        """What the site has by now, newest first."""
+        newest_first = self.index.view(
+            ("readable", site),
+            newest_first_key,
+            lambda upload: not upload.is_unavailable and site in upload.sites,
+        )
+        return (upload for upload in newest_first if upload.readable_at <= now)
 
     def next_chapter(self) -> tuple[str, str | None]:
         """The number after the highest, and its volume, which is unknown until numbers restart with it."""
@@ -106,6 +114,7 @@ class Series:
             updated_at=spec.updated_at or created_at,
             publish_at=publish_at,
             readable_at=spec.readable_at or publish_at,
+            sites=self.about.sites if spec.sites is None else spec.sites,
         )
 
 
@@ -133,5 +142,5 @@ def _place(about: SeriesSpec, total: int, position: int) -> tuple[str, str | Non
     return str(position + 1), str(volume) if volume * size <= total else None
 
 
-def _newest_first(upload: Upload) -> tuple[float, ...]:
+def newest_first_key(upload: Upload) -> tuple[float, ...]:
     return (-upload.readable_at.timestamp(), -upload.ordinal)

@@ -12,8 +12,10 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from simulator.app import SimulatorApp
+from simulator.catalogue import addresses
 from simulator.connection import BreakableProtocol
 from simulator.mangadex import MangaDex
+from simulator.series import Series
 from simulator.simulation import Simulation, WorldName
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -110,6 +112,14 @@ class RunningSimulator:
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
         self._thread: Thread | None = None
+
+    def site_url(self, site: str) -> str:
+        """The address below which the site is simulated."""
+        return f"{self.url}/{site}"
+
+    def pages(self, series: Series) -> dict[str, str]:
+        """The series' page on each site that carries it."""
+        return addresses(self.url, series)
 
     def __enter__(self) -> "RunningSimulator":
         listener = listen("127.0.0.1", 0)

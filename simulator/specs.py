@@ -20,6 +20,7 @@ WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://", max_length=
 ContentRating = Literal["safe", "suggestive", "erotica", "pornographic"]
 SeriesStatus = Literal["ongoing", "completed", "hiatus", "cancelled"]
 Demographic = Literal["shounen", "shoujo", "josei", "seinen"]
+SiteName = Literal["mangadex", "mangaplus", "weebcentral", "inkpages", "panelbox"]
 
 
 class Spec(BaseModel):
@@ -30,7 +31,8 @@ class UploadSpec(Spec):
     """One upload of one chapter.
 
     `chapter` left out is the series' next number, `chapter: null` is a oneshot. `created_at` left out is now;
-    `publish_at` and `updated_at` left out are `created_at`, `readable_at` is `publish_at`.
+    `publish_at` and `updated_at` left out are `created_at`, `readable_at` is `publish_at`. `sites` left out
+    are all sites of the series.
     """
 
     id: Identifier | None = None
@@ -47,6 +49,7 @@ class UploadSpec(Spec):
     updated_at: Moment | None = None
     publish_at: Moment | None = None
     readable_at: Moment | None = None
+    sites: tuple[SiteName, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -62,7 +65,7 @@ class SeriesSpec(Spec):
     """A series and its history.
 
     `chapters` is how many (evenly spaced, in every language), or the uploads one by one.
-    `resets` says that numbers start again with each volume.
+    `resets` says that numbers start again with each volume. `sites` are those that carry it.
     """
 
     title: Annotated[str, StringConstraints(min_length=1)]
@@ -84,3 +87,4 @@ class SeriesSpec(Spec):
     demographic: Demographic | None = None
     tags: tuple[str, ...] = ()
     author: str = "A. N. Author"
+    sites: Annotated[tuple[SiteName, ...], Field(min_length=1)] = ("mangadex",)

@@ -31,6 +31,7 @@ class Upload:
     publish_at: datetime
     readable_at: datetime
     version: int = 1
+    sites: tuple[str, ...] = ("mangadex",)
 
 
 def revised(upload: Upload, spec: UploadSpec, now: datetime) -> Upload:

@@ -26,9 +26,9 @@ def config(as_json: AsJson = False) -> None:
 
 
 def _ours(settings: Settings) -> dict[str, Any]:
-    values = settings.model_dump(mode="json", exclude={"database_url"})
+    values = settings.model_dump(mode="json", exclude={"database_url", "site_variables"})
     named = {f"FASCICLE_{name.upper()}": value for name, value in values.items()}
-    return {"DATABASE_URL": _without_password(settings.database_url), **named}
+    return {"DATABASE_URL": _without_password(settings.database_url), **named, **settings.site_variables}
 
 
 def _temporals() -> dict[str, Any]:

@@ -11,14 +11,17 @@ from temporalio.client import Client
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import library
 from fascicle.storage.database import transaction
-from simulator.client import SimulatorControl
-from starter.onboarding import add_source
+from simulator.client import SeriesSummary, SimulatorControl
+from starter.onboarding import Onboarded, add_source
 
 READER = "reader"
+# The worked examples of adapters are sites of the demo.
+_ADAPTERS = Path(__file__).parents[1] / "sites.d"
+_SITES = ("MANGADEX", "MANGAPLUS", "WEEBCENTRAL", "SITE_INKPAGES", "SITE_PANELBOX")
 
 # Fast enough to watch; what the environment says wins.
 _RHYTHM = {
-    "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0.1",
+    **{f"FASCICLE_{site}_INTERVAL_SECONDS": "0.1" for site in _SITES},
     "FASCICLE_CADENCE_HOT_SECONDS": "5",
     "FASCICLE_CADENCE_WARM_SECONDS": "10",
     # Three hundred series from the shelf must leave room for the six.
@@ -30,9 +33,10 @@ _RHYTHM = {
 
 
 def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Settings of the demo. Its series exist nowhere else, so the upstream is always its own."""
+    """Settings of the demo. Its series exist nowhere else, so the upstreams are always its own."""
     return {
-        "FASCICLE_MANGADEX_URL": f"{simulator_url}/mangadex",
+        **{f"FASCICLE_{s}_URL": f"{simulator_url}/{s.removeprefix('SITE_').lower()}" for s in _SITES},
+        "FASCICLE_SITES_DIR": str(_ADAPTERS),
         "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         **{name: given.get(name, value) for name, value in _RHYTHM.items()},
     }
@@ -42,7 +46,7 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
     """Add the running series of the simulator and a reader who follows them. Repeatable."""
     async with SimulatorControl(simulator_url) as control:
         listed = [series for series in await control.series() if series.status != "completed"]
-    added = await asyncio.gather(*(add_source(dependencies, client, series.site_url) for series in listed))
+    added = await asyncio.gather(*(_add_everywhere(dependencies, client, series) for series in listed))
     channel = simulator_url.replace("http://", "json://") + f"/sink/{READER}"
     async with transaction(dependencies.engine) as connection:
         reader, _ = await library.add_user(connection, READER)
@@ -54,6 +58,15 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
         for onboarded in added:
             await library.follow(connection, reader, onboarded.source["series_id"])
     return len(added)
+
+
+async def _add_everywhere(dependencies: Dependencies, client: Client, series: SeriesSummary) -> Onboarded:
+    """A source for each site that carries the series, all of one series here; the first of them."""
+    first, *others = series.pages.values()
+    onboarded = await add_source(dependencies, client, first)
+    for page in others:
+        await add_source(dependencies, client, page, series=onboarded.source["series_id"])
+    return onboarded
 
 
 async def write_shelf(simulator_url: str, path: Path) -> int:

@@ -76,9 +76,11 @@ class Importer:
         """Safe to break off at any moment, and to repeat."""
         rows = await self._unfinished()
         by_site, by_title = await self._sorted_by_way(rows)
-        for site, keyed in by_site.items():
-            for start in range(0, len(keyed), BATCH):
-                await self._add_by_key(self._site(site), keyed[start : start + BATCH])
+        for name, keyed in by_site.items():
+            site = self._dependencies.sites.named(name)
+            size = BATCH if isinstance(site, SearchableSite) else _AT_ONCE
+            for start in range(0, len(keyed), size):
+                await self._add_by_key(site, keyed[start : start + size])
         await self._each(self._add_by_title, by_title)
         self._report.doubtful.sort(key=lambda row: row["position"])
         self._report.failed.sort(key=lambda row: row["position"])
@@ -223,12 +225,8 @@ class Importer:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
 
-    def _site(self, name: str) -> ChapterSite:
-        return self._dependencies.sites.named(name)
-
     def _searchable(self) -> SearchableSite:
-        sites = map(self._site, self._dependencies.sites.names)
-        return next(site for site in sites if isinstance(site, SearchableSite))
+        return next(site for site in self._dependencies.sites if isinstance(site, SearchableSite))
 
 
 def _told(row: Row) -> dict[str, Any]:

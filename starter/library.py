@@ -44,8 +44,12 @@ def add(
         async with database_only() as dependencies:
             user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
+                brought = await library.brought(connection, series_id)
+                _check_preference(wishes.get("preferred_source"), brought)
                 new = await library.follow(connection, user_id, series_id)
                 await library.set_entry(connection, user_id, series_id, wishes)
+        for missing in _not_brought(wishes.get("languages"), brought):
+            print_note(f"No source of {title} brings {missing}: fascicle source add URL --language {missing}")
         print_line(f"{plain(user)} {'now follows' if new else 'already follows'} {plain(title)}")
 
     run(command)
@@ -205,6 +209,21 @@ def _entry_wishes(mode: str | None, language: list[str] | None, prefer: str | No
     if prefer is not None:
         wishes["preferred_source"] = prefer.strip() or None
     return wishes
+
+
+def _check_preference(preferred: str | None, brought: library.Brought) -> None:
+    if preferred is not None and preferred not in (*brought.sites, *brought.sources):
+        known = ", ".join([*brought.sites, *brought.sources]) or "none yet"
+        raise UsageError(
+            "unknown_source", f"{preferred!r} is no site or source of the series. It has: {known}."
+        )
+
+
+def _not_brought(languages: list[str] | None, brought: library.Brought) -> list[str]:
+    """Languages that nobody fetches: messages about them would never come."""
+    if brought.any_language:
+        return []
+    return [language for language in languages or [] if language not in brought.languages]
 
 
 def _number(text: str, what: str) -> Decimal:

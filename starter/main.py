@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, source, user
+from starter import configuration, dead_letters, library, operations, site, source, user
 from starter.context import leave
 from starter.import_command import import_file
 from starter.output import print_error, print_line
@@ -24,6 +24,7 @@ app.command("setup")(operations.setup)
 app.add_typer(operations.db_app, name="db")
 source.app.command("import")(import_file)
 app.add_typer(source.app, name="source")
+app.add_typer(site.app, name="site")
 app.command("chapters")(library.chapters)
 app.add_typer(user.app, name="user")
 app.add_typer(library.app, name="library")

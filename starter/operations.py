@@ -16,6 +16,8 @@ from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
+from fascicle.runtime.dependencies import build_sites, standalone_http
+from fascicle.runtime.settings import Settings
 from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import dead_letter, overview
 from fascicle.storage import sweep as sweeps
@@ -157,9 +159,18 @@ async def _examine() -> list[dict[str, str]]:
     named = bool(settings.database_url and temporal_is_named())
     where = "services of the environment" if named else "nothing runs: fascicle up"
     checks.append(_check("stack", named, "embedded stack is running" if stack else where))
+    checks.append(await _examine_adapters(settings))
     checks.append(await _examine_database())
     checks += await _examine_temporal()
     return checks
+
+
+async def _examine_adapters(settings: Settings) -> dict[str, str]:
+    async with standalone_http(settings) as http:
+        sites = build_sites(settings, http)
+    if sites.broken:
+        return _check("adapters", False, "\n".join(adapter.error for adapter in sites.broken))
+    return _check("adapters", True, f"sites: {', '.join(sites.names)}")
 
 
 async def _examine_database() -> dict[str, str]:

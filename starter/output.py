@@ -36,6 +36,9 @@ _FOLDED = {
     "blocked_reason",
     "candidate",
     "why",
+    "url",
+    "file",
+    "error",
 }
 
 _STATE_COLOURS = {

@@ -126,6 +126,8 @@ class Stack:
 
     async def _start_servers(self) -> None:
         """PostgreSQL, Temporal and, for the demo, the simulator, unless the environment names its own."""
+        # The CLI may be used in another folder.
+        self._announce("FASCICLE_SITES_DIR", str(self._settings.sites_dir.absolute()))
         if self._demo and (self._settings.database_url or temporal_is_named()):
             say("demo", "uses its own servers, not those of DATABASE_URL and TEMPORAL_ADDRESS", "yellow")
         if self._demo or self._settings.database_url is None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import SecretStr
@@ -25,6 +26,7 @@ from starter.onboarding import add_source
 from worker import build_workers
 
 T = TypeVar("T")
+ADAPTERS = Path(__file__).parents[1] / "sites.d"
 
 
 async def eventually(
@@ -40,12 +42,30 @@ async def eventually(
         await asyncio.sleep(0.05)
 
 
+def adapter_variables(simulator: RunningSimulator) -> dict[str, str]:
+    """The two worked examples in `sites.d`, at the simulator."""
+    return {
+        name: value
+        for site in ("inkpages", "panelbox")
+        for name, value in (
+            (f"FASCICLE_SITE_{site.upper()}_URL", simulator.site_url(site)),
+            (f"FASCICLE_SITE_{site.upper()}_INTERVAL_SECONDS", "0"),
+        )
+    }
+
+
 def settings_for(database_url: str, simulator: RunningSimulator, **overrides: Any) -> Settings:
     """Fast and unjittered enough for tests; polls happen when a test asks for them."""
     values: dict[str, Any] = {
         "database_url": SecretStr(database_url),
         "mangadex_url": simulator.mangadex_url,
         "mangadex_interval_seconds": 0,
+        "mangaplus_url": simulator.site_url("mangaplus"),
+        "mangaplus_interval_seconds": 0,
+        "weebcentral_url": simulator.site_url("weebcentral"),
+        "weebcentral_interval_seconds": 0,
+        "sites_dir": ADAPTERS,
+        "site_variables": adapter_variables(simulator),
         "allow_hosts": ["127.0.0.1"],
         "retry_base_seconds": 0.05,
         "drain_seconds": 5,
@@ -89,11 +109,9 @@ class Harness:
             await library.follow(connection, user_id, series_id)
         return user_id
 
-    async def add(self, upstream: Series, /, **options: Any) -> dict[str, Any]:
-        onboarded = await add_source(
-            self.dependencies, self.client, f"https://mangadex.org/title/{upstream.id}", **options
-        )
-        return onboarded.source
+    async def add(self, upstream: Series, /, *, site: str = "mangadex", **options: Any) -> dict[str, Any]:
+        url = self.simulator.pages(upstream)[site]
+        return (await add_source(self.dependencies, self.client, url, **options)).source
 
     async def add_and_sync(self, upstream: Series, /, **options: Any) -> dict[str, Any]:
         source = await self.add(upstream, **options)

@@ -26,19 +26,21 @@ class DigestResult(BaseModel):
 class DigestWorkflow:
     @workflow.run
     async def run(self) -> DigestResult:
-        result = DigestResult(digests=(await self._compose()).digests)
+        composed = await self._compose()
+        result = DigestResult(digests=composed.digests)
         waited = 0.0
-        while True:
+        while composed.pending:
             done = await self._deliver()
             result.sent += done.sent
             result.failed += done.failed
             result.unconfirmed += done.unconfirmed
             wait = done.next_attempt_seconds
             if wait is None or waited + wait > _PATIENCE_SECONDS:
-                return result
+                break
             wait = max(0.2, wait)
             waited += wait
             await workflow.sleep(timedelta(seconds=wait), summary="waiting to try the failed digests again")
+        return result
 
     async def _compose(self) -> ComposeResult:
         return await workflow.execute_activity_method(

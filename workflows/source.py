@@ -245,7 +245,7 @@ class SourceWorkflow:
 
     async def _announce_owed(self) -> None:
         after, more = 0, True
-        while more:
+        while more and not workflow.info().is_continue_as_new_suggested():
             page = await self._calls.list_owed(after)
             for owed in page.chapters:
                 notify = NotifyInput(
@@ -257,6 +257,7 @@ class SourceWorkflow:
                 await tell_followers(notify, self._priority())
                 after = owed.chapter_id
             more = page.more
+        self._state.more_owed = more
 
     async def _continue_as_new_if_suggested(self) -> None:
         if self._wishes.stop or not workflow.info().is_continue_as_new_suggested():
@@ -275,6 +276,8 @@ class SourceWorkflow:
 
     async def _record_pause(self, paused: bool, reason: str) -> None:
         self._wishes.pause = None
+        if self._state.paused and not paused:
+            self._state.due_at = workflow.now()  # what the sweep saw meanwhile woke nobody
         self._state.paused, self._state.pause_reason = paused, reason
         await self._calls.record_pause(paused, reason)
 
@@ -322,7 +325,7 @@ class SourceWorkflow:
         self._state.last_outcome = outcome
         if facts is not None:
             self._state.facts = facts
-            self._state.due_at = facts.next_check_at
+            self._state.due_at = workflow.now() if self._state.more_owed else facts.next_check_at
 
     def _priority(self) -> Priority:
         facts = self._state.facts

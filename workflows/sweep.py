@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
-    from activities.sweep import SweepActivities, SweepFailure, SweepInput, SweepLoss, SweepResult
+    from activities.sweep import SweepActivities, SweepFailure, SweepInput, SweepResult
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import FETCH_QUEUE
     from workflows import policies
@@ -19,6 +19,8 @@ with workflow.unsafe.imports_passed_through():
 _IDLE = timedelta(minutes=15)
 # A site that refuses this often in a row is failing, however politely it says so.
 _MOST_REFUSALS = 20
+# How many sweeps in a row may fail before the sources keep their own time again.
+FAILURES_UNTIL_LOST = 3
 
 
 class SweepState(BaseModel):
@@ -27,6 +29,7 @@ class SweepState(BaseModel):
     rounds: int = 0
     woken: int = 0
     refusals: int = 0
+    failures: int = 0
     interval_seconds: float = 120
     last_sweep_at: datetime | None = None
     last_outcome: str = "not swept yet"
@@ -61,7 +64,7 @@ class SweepWorkflow:
             await self._rest(delay, why)
             if workflow.info().is_continue_as_new_suggested() and not self._stopped:
                 workflow.continue_as_new(SweepWorkflowInput(site=self._site, state=self._state))
-        await self._end()
+        await self._release_sources()
         return self.status()
 
     @workflow.signal
@@ -91,7 +94,7 @@ class SweepWorkflow:
         self._state.interval_seconds = result.interval_seconds
         if result.wait is not None:
             return await self._sit_out(result)
-        self._state.refusals = 0
+        self._state.refusals = self._state.failures = 0
         if not result.sources:
             self._state.last_outcome = "nobody follows anything here"
             return _IDLE, f"nobody follows anything on {self._site}"
@@ -125,17 +128,17 @@ class SweepWorkflow:
         return await self._record_failure(refused)
 
     async def _record_failure(self, error: ErrorRecord) -> tuple[timedelta, str]:
-        loss: SweepLoss = await workflow.execute_activity_method(
+        self._state.failures += 1
+        await workflow.execute_activity_method(
             SweepActivities.record_sweep_failure,
-            SweepFailure(site=self._site, now=workflow.now(), error=error),
-            start_to_close_timeout=timedelta(minutes=10),
-            heartbeat_timeout=timedelta(seconds=15),
+            SweepFailure(site=self._site, failures=self._state.failures, error=error),
+            start_to_close_timeout=timedelta(seconds=30),
             retry_policy=policies.BOOKS,
             summary="note the failed sweep",
         )
-        self._state.last_outcome = f"failed {loss.failures} times in a row: {error.error_code}"
-        if loss.released:
-            self._state.last_outcome += f"; {loss.released} sources keep their own time again"
+        self._state.last_outcome = f"failed {self._state.failures} times in a row: {error.error_code}"
+        if self._state.failures == FAILURES_UNTIL_LOST:
+            await self._release_sources()
         return self._interval(), f"{self._site} failed ({error.error_code}): next try"
 
     async def _rest(self, delay: timedelta, why: str) -> None:
@@ -150,9 +153,10 @@ class SweepWorkflow:
         finally:
             self._waiting_for = ""
 
-    async def _end(self) -> None:
+    async def _release_sources(self) -> None:
+        """Nothing that the sources would miss by relying on a sweep that does not work."""
         await workflow.execute_activity_method(
-            SweepActivities.end_sweep,
+            SweepActivities.release_sources,
             SweepInput(site=self._site, now=workflow.now()),
             start_to_close_timeout=timedelta(minutes=10),
             heartbeat_timeout=timedelta(seconds=15),

@@ -67,7 +67,7 @@ _COUNTS_SOMETHING_ELSE = _places(
     rf"(?:^|(?<!\d)[^\w\s'’])\s?(?:{words.SPECIAL})[\s.:#-]{{0,3}}(?:{words.CHAPTER}|{words.EPISODE})?"
     r"[\s.:#-]{0,3}\d{1,6}(?:[.,]\d{1,3})?",
 )
-_BRACKETS = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|【[^【】]*】")
+_BRACKETS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|【[^【】]*】")
 _FILE_TYPE = re.compile(r"\.(?:zip|cbz|rar|cbr|7z|cb7|epub|pdf|png|jpe?g|webp)$", re.IGNORECASE)
 _CJK_NUMERAL = re.compile(r"第([〇零一二三四五六七八九十百千]{1,9})(?=[話话章回巻卷季部])")
 _CJK_DIGITS = "零一二三四五六七八九"

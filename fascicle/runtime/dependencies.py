@@ -8,12 +8,16 @@ from datetime import UTC, datetime
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.http import HttpClient, HttpLimits
+from fascicle.runtime.http import GateBook, HttpClient, HttpLimits
+from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.ssrf import HostGuard
-from fascicle.sites.base import Sites
+from fascicle.sites.base import ChapterSite, Sites
+from fascicle.sites.declarative import Surroundings, load_folder
 from fascicle.sites.mangadex import MangaDex
+from fascicle.sites.mangaplus import MangaPlus
+from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
 
@@ -44,29 +48,55 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         )
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
     guard = HostGuard(settings.allow_hosts)
-    http = HttpClient(
-        gates=Gates(engine), guard=guard, user_agent=settings.user_agent, limits=_limits(settings)
-    )
+    http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     try:
-        yield Dependencies(settings, engine, http, _sites(settings, http), notifier, clock)
+        yield Dependencies(settings, engine, http, build_sites(settings, http), notifier, clock)
     finally:
         notifier.close()
         await http.aclose()
         await engine.dispose()
 
 
-def _limits(settings: Settings) -> HttpLimits:
-    return HttpLimits(
-        timeout_seconds=settings.http_timeout_seconds,
-        max_bytes=settings.http_max_bytes,
-        max_redirects=settings.http_max_redirects,
-        gate_patience_seconds=settings.gate_patience_seconds,
+@asynccontextmanager
+async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
+    """The HTTP client for a command that has no database: its gates last as long as it does."""
+    http = _http_client(settings, LocalGates())
+    try:
+        yield http
+    finally:
+        await http.aclose()
+
+
+def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
+    return HttpClient(
+        gates=gates,
+        guard=HostGuard(settings.allow_hosts),
+        user_agent=settings.user_agent,
+        limits=HttpLimits(
+            timeout_seconds=settings.http_timeout_seconds,
+            max_bytes=settings.http_max_bytes,
+            max_redirects=settings.http_max_redirects,
+            gate_patience_seconds=settings.gate_patience_seconds,
+        ),
     )
 
 
-def _sites(settings: Settings, http: HttpClient) -> Sites:
-    mangadex = MangaDex(
-        http, base_url=settings.mangadex_url, interval_seconds=settings.mangadex_interval_seconds
-    )
-    return Sites([mangadex])
+def surroundings(settings: Settings) -> Surroundings:
+    return Surroundings(settings.site_variables, HostGuard(settings.allow_hosts))
+
+
+def build_sites(settings: Settings, http: HttpClient) -> Sites:
+    """The sites that are programmed, and those that files describe; broken files are noted, not fatal."""
+    programmed: list[ChapterSite] = [
+        MangaDex(http, base_url=settings.mangadex_url, interval_seconds=settings.mangadex_interval_seconds),
+        MangaPlus(
+            http, base_url=settings.mangaplus_url, interval_seconds=settings.mangaplus_interval_seconds
+        ),
+        WeebCentral(
+            http, base_url=settings.weebcentral_url, interval_seconds=settings.weebcentral_interval_seconds
+        ),
+    ]
+    taken = [site.name for site in programmed]
+    described, broken = load_folder(http, settings.sites_dir, surroundings(settings), taken=taken)
+    return Sites([*programmed, *described], broken)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urljoin
 
 import certifi
@@ -19,7 +19,7 @@ import orjson
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
-from fascicle.storage.gate import Gates, Slot
+from fascicle.storage.gate import Slot
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
@@ -33,6 +33,20 @@ class Gated:
 
     name: str
     policy: GatePolicy
+
+
+class GateBook(Protocol):
+    """Who keeps the gates: the database for all workers, or memory for one command (see `local_gates`)."""
+
+    async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot: ...
+
+    async def blocked(self, name: str) -> Slot | None: ...
+
+    async def succeeded(self, name: str, policy: GatePolicy) -> None: ...
+
+    async def failed(
+        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+    ) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Answer:
 
 
 class HttpClient:
-    def __init__(self, *, gates: Gates, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
+    def __init__(self, *, gates: GateBook, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
         self._gates = gates
         self._limits = limits
         self._client = httpx.AsyncClient(

@@ -1,5 +1,6 @@
 """Settings: from the environment and `.env`, typed, checked at start (O8)."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,6 +27,10 @@ def _http_base(value: str) -> str:
     except UsageError as error:
         raise ValueError(error.message) from error
     return value.rstrip("/")
+
+
+def _site_variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("FASCICLE_SITE_") and value}
 
 
 CommaList = Annotated[list[str], NoDecode, BeforeValidator(_split)]
@@ -69,6 +74,14 @@ class Settings(BaseSettings):
 
     mangadex_url: BaseUrl = "https://api.mangadex.org"
     mangadex_interval_seconds: float = Field(0.34, ge=0)
+    mangaplus_url: BaseUrl = "https://jumpg-webapi.tokyo-cdn.com/api"
+    mangaplus_interval_seconds: float = Field(1.0, ge=0)
+    weebcentral_url: BaseUrl = "https://weebcentral.com"
+    weebcentral_interval_seconds: float = Field(1.0, ge=0)
+    sites_dir: Path = Path("sites.d")
+    """Adapters: a YAML file for each site that needs no Python (docs/adapters.md)."""
+    site_variables: dict[str, str] = Field(default_factory=_site_variables)
+    """FASCICLE_SITE_{NAME}_URL and FASCICLE_SITE_{NAME}_INTERVAL_SECONDS, for the sites of those files."""
     languages: CommaList = ["en"]
 
     cadence_hot_seconds: Seconds = 15 * 60

@@ -1,17 +1,23 @@
 """What every chapter site offers, and the list of them."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fascicle.domain.chapter import LatestPage, ListingPage, SeriesInfo, SeriesMatch
-from fascicle.domain.errors import UsageError
+from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.urls import parse_http_url
+from fascicle.runtime.http import Gated
 
 
 class ChapterSite(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def gate(self) -> Gated: ...
 
     def recognise(self, url: str) -> str | None:
         """The site's own key of the series behind this URL, or None when the URL is not this site's."""
@@ -54,7 +60,22 @@ class SearchableSite(Protocol):
 
 
 # Sites people still have links to; saying so beats "unknown site".
-_CLOSED = {"mangapark": "MangaPark closed in January 2026, with its whole network."}
+_CLOSED = {
+    "MangaPark closed in January 2026, with its whole network.": (
+        "mangapark.com", "mangapark.net", "mangapark.org", "mangapark.me", "mangapark.io", "mangapark.to",
+        "comicpark.org", "comicpark.to", "readpark.org", "readpark.net", "parkmanga.com", "parkmanga.net",
+        "parkmanga.org", "mpark.to",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BrokenAdapter:
+    """A file that cannot be used: the site it is about, as far as that can be told, and why."""
+
+    name: str
+    file: Path
+    error: str
 
 
 def _is_private(host: str) -> bool:
@@ -65,13 +86,19 @@ def _is_private(host: str) -> bool:
 
 
 class Sites:
-    def __init__(self, sites: Sequence[ChapterSite]) -> None:
+    def __init__(self, sites: Sequence[ChapterSite], broken: Sequence[BrokenAdapter] = ()) -> None:
         self._sites = {site.name: site for site in sites}
+        self.broken = broken
+
+    def __iter__(self) -> Iterator[ChapterSite]:
+        return iter(self._sites[name] for name in self.names)
 
     def named(self, name: str) -> ChapterSite:
-        if name not in self._sites:
-            raise UsageError("unknown_site", f"No site is called {name!r}. Known: {', '.join(self.names)}.")
-        return self._sites[name]
+        if name in self._sites:
+            return self._sites[name]
+        if broken := next((b for b in self.broken if b.name == name), None):
+            raise PermanentError("adapter_broken", broken.error)
+        raise UsageError("unknown_site", f"No site is called {name!r}. Known: {', '.join(self.names)}.")
 
     def sweepable(self, name: str) -> SweepableSite | None:
         """The site if it has a list of what is new for everyone."""
@@ -84,14 +111,16 @@ class Sites:
         for site in self._sites.values():
             if key := site.recognise(url):
                 return site, key
-        for name, fact in _CLOSED.items():
-            if name in host:
+        for fact, domains in _CLOSED.items():
+            if host.endswith(tuple(f".{domain}" for domain in domains)) or host in domains:
                 raise UsageError("site_closed", fact)
         if _is_private(host):
             raise UsageError("blocked_address", f"{host} is a private address; Fascicle does not go there.")
-        raise UsageError(
-            "unknown_site", f"No known site has series at {url}. Known: {', '.join(self.names)}."
-        )
+        message = f"No known site has series at {url}. Known: {', '.join(self.names)}."
+        if self.broken:
+            names = ", ".join(sorted(adapter.name for adapter in self.broken))
+            message += f" Broken: {names}; see `fascicle site list`."
+        raise UsageError("unknown_site", message)
 
     @property
     def names(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,9 @@ from fascicle.domain.chapter import (
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.sites.fields import count as _count
+from fascicle.sites.fields import text as _text
+from fascicle.sites.fields import time as _time
 
 NAME = "mangadex"
 PUBLIC_URL = "https://mangadex.org"
@@ -43,6 +46,10 @@ class MangaDex:
         self._base = base_url
         # A low ceiling: one series that always fails must not hold up all the others of the site.
         self._gate = Gated(NAME, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
+
+    @property
+    def gate(self) -> Gated:
+        return self._gate
 
     def recognise(self, url: str) -> str | None:
         parts = urlsplit(url.strip())
@@ -242,18 +249,6 @@ def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
     )
 
 
-def _text(value: Any) -> str | None:
-    """Trimmed text without control characters, at most 500 long; blank counts as absent."""
-    if not isinstance(value, str):
-        return None
-    cleaned = value if value.isprintable() else "".join(c if c.isprintable() else " " for c in value)
-    return cleaned.strip()[:500] or None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and 0 <= value < 1_000_000 else None
-
-
 def _group(relationships: Any) -> str | None:
     if not isinstance(relationships, list):
         return None
@@ -270,16 +265,6 @@ def _title(attributes: dict[str, Any]) -> str | None:
     if not isinstance(titles, dict):
         return None
     return _text(titles.get("en")) or next((t for t in map(_text, titles.values()) if t), None)
-
-
-def _time(value: Any) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        parsed = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def _last_created(answer: Answer) -> str:

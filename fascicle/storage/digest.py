@@ -56,6 +56,14 @@ async def compose(connection: AsyncConnection, now: datetime, *, limit: int) -> 
     return waiting, composed
 
 
+async def any_unfinished(connection: AsyncConnection) -> bool:
+    found = await connection.scalar(
+        text("""select 1 from delivery where digest_id is not null and state in ('pending', 'sending')
+                limit 1""")
+    )
+    return found is not None
+
+
 async def lines(connection: AsyncConnection, digest_ids: Collection[int]) -> list[DigestLine]:
     rows = await connection.execute(
         text(f"""select n.digest_id, series.title as series, c.raw_number as number, c.title, {LINK} as link

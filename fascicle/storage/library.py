@@ -1,6 +1,7 @@
 """Users, the channels they are told through, and what they follow."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,16 @@ from fascicle.domain.names import new_id
 
 USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap")
 ENTRY_WISHES = ("mode", "languages", "preferred_source")
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What the sources of a series bring."""
+
+    sites: list[str]
+    sources: list[str]
+    languages: list[str]
+    any_language: bool
 
 
 async def add_user(connection: AsyncConnection, name: str) -> tuple[str, bool]:
@@ -88,6 +99,21 @@ async def mark_read(
         {"user_id": user_id, "series_id": series_id, "number": number, "volume": volume},
     )
     return result.rowcount > 0
+
+
+async def brought(connection: AsyncConnection, series_id: str) -> Brought:
+    rows = list(
+        await connection.execute(
+            text("select site, id, languages from source where series_id = :id and removed_at is null"),
+            {"id": series_id},
+        )
+    )
+    return Brought(
+        sites=sorted({site for site, _, _ in rows}),
+        sources=[source_id for _, source_id, _ in rows],
+        languages=sorted({language for _, _, languages in rows for language in languages}),
+        any_language=any(not languages for _, _, languages in rows),
+    )
 
 
 async def is_time_zone(connection: AsyncConnection, name: str) -> bool:

@@ -101,15 +101,12 @@ async def record_success(connection: AsyncConnection, site: str, reached: SweepC
     )
 
 
-async def record_failure(connection: AsyncConnection, site: str, error: str) -> int:
-    """How many failed in a row by now."""
-    failures: int = await connection.scalar(
-        text("""insert into sweep (site, failures, last_error) values (:site, 1, :error)
-                on conflict (site) do update set failures = sweep.failures + 1, last_error = :error
-                returning failures"""),
-        {"site": site, "error": error},
+async def record_failure(connection: AsyncConnection, site: str, failures: int, error: str) -> None:
+    await connection.execute(
+        text("""insert into sweep (site, failures, last_error) values (:site, :failures, :error)
+                on conflict (site) do update set failures = :failures, last_error = :error"""),
+        {"site": site, "failures": failures, "error": error},
     )
-    return failures
 
 
 async def forget_success(connection: AsyncConnection, site: str) -> None:

@@ -21,7 +21,8 @@ def aggregate(series: Series, parameters: Parameters) -> dict[str, Any]:
     uploads = [
         upload
         for upload in sorted(series.index, key=HIGHEST_FIRST)
-        if (unavailable or not upload.is_unavailable)
+        if "mangadex" in upload.sites
+        and (unavailable or not upload.is_unavailable)
         and (not languages or upload.language in languages)
         and (not groups or any(derived_id("group", name) in groups for name in upload.groups))
     ]

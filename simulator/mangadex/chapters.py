@@ -50,6 +50,7 @@ class ChapterFilter:
     title: str | None = None
 
     def predicates(self) -> Iterator[Predicate]:
+        yield lambda upload, series: "mangadex" in upload.sites
         yield lambda upload, series: series.about.content_rating in self.ratings
         if not self.unavailable:
             yield lambda upload, series: not upload.is_unavailable

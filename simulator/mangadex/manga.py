@@ -94,7 +94,7 @@ def read_manga_query(parameters: Parameters) -> MangaQuery:
 def select_series(world: World, query: MangaQuery) -> tuple[list[Series], int]:
     """The series of the page asked for, and how many there are on all pages. Hold the world's lock."""
     asked = map(world.series.get, query.ids) if query.ids else iter(world.series.values())
-    selected = [series for series in asked if series and query.matches(series)]
+    selected = [s for s in asked if s and "mangadex" in s.about.sites and query.matches(s)]
     now = world.now()
     for field, descends in reversed(query.order):
         value = SORT_VALUES[field]

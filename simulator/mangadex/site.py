@@ -1,6 +1,5 @@
 """MangaDex as an upstream: its routes, its manners and its errors."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from simulator.answers import Answer, json_response
+from simulator.ids import slug
 from simulator.mangadex import manga, render
 from simulator.mangadex.aggregate import aggregate
 from simulator.mangadex.chapters import INCLUDES, ChapterQuery, read_feed_query, read_list_query, select_page
@@ -23,8 +23,7 @@ from simulator.world import World
 
 def title_page(series: Series) -> str:
     """Where a reader finds the series on the real site's address."""
-    slug = re.sub(r"[^a-z0-9]+", "-", series.title.lower()).strip("-")
-    return f"https://mangadex.org/title/{series.id}/{slug}"
+    return f"https://mangadex.org/title/{series.id}/{slug(series.title)}"
 
 
 class MangaDex:
@@ -96,7 +95,7 @@ class MangaDex:
         world = self._world
         with world.lock:
             upload = world.index.get(request.path_params["id"].lower())
-            if upload is None:
+            if upload is None or "mangadex" not in upload.sites:
                 raise ApiError(404, "Chapter not found")
             series = world.series[upload.series_id]
             return _entity(self._renderer.chapter(upload, series, includes, world.now()))
@@ -107,7 +106,7 @@ class MangaDex:
 
     def _series(self, request: Request) -> Series:
         series = self._world.series.get(request.path_params["id"].lower())
-        if series is None:
+        if series is None or "mangadex" not in series.about.sites:
             raise ApiError(404, "Manga could not be found")
         return series
 

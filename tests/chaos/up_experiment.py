@@ -22,6 +22,8 @@ from tests.starter.commandline import Process, child_pid, start_up
 from tests.starter.conftest import environment_for
 
 EVERY_SECOND = {f"FASCICLE_CADENCE_{name}_SECONDS": "1" for name in ("HOT", "WARM", "COLD")}
+# From the restart on it is the sweep that notices: a source that misses its wake-up sleeps for a week.
+SWEPT = {"FASCICLE_SWEEP_SECONDS": "0.4"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class UpExperiment:
         self._folder = folder
         self._simulator = simulator
         self._cleanup = cleanup
-        self._env = environment_for(folder, simulator, **EVERY_SECOND)
+        self._env = environment_for(folder, simulator, **EVERY_SECOND, **SWEPT)
         self._series: list[Series] = []
         self._released: set[Chapter] = set()
 

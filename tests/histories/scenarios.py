@@ -1,10 +1,13 @@
 """Lives of workflows worth keeping: each gives the ids of the workflows whose histories are recorded."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-from fascicle.domain.names import notify_workflow_id
+from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
 from simulator.faults import Fault
 from tests.harness import Harness, eventually
+from workflows.replay_letters import ReplayLettersInput
+from workflows.sweep import SweepWorkflowInput
 
 FEED = "/mangadex/manga/*/feed"
 
@@ -73,8 +76,67 @@ async def what_fails_for_good(stack: Harness) -> Histories:
     }
 
 
+async def a_sweep_wakes_a_source(stack: Harness) -> Histories:
+    """A round with news, one that fails, one told to wait, the end; and the source that was woken."""
+    series = stack.series(chapters=3)
+    source = await stack.add_and_sync(series)
+    sweep = await stack.client.start_workflow(
+        "SweepWorkflow", SweepWorkflowInput(site="mangadex"), id=f"sweep-{new_id()}", task_queue=MAIN_QUEUE
+    )
+    await eventually(lambda: stack.value("select last_success_at from sweep"))
+    stack.release(series)
+    await sweep.signal("sweep_now")
+    await eventually(lambda: stack.value("select 1 from logical_chapter where chapter_key = '4'"))
+    stack.simulator.faults.add(Fault(path="/mangadex/chapter", status=500, count=3))
+    await sweep.signal("sweep_now")
+    await eventually(lambda: stack.value("select failures from sweep"))
+    stack.simulator.faults.add(Fault(path="/mangadex/chapter", status=429, retry_after=1, count=1))
+    await sweep.signal("sweep_now")
+    await eventually(lambda: stack.value("select failures = 0 from sweep"))
+    await sweep.signal("stop")
+    await sweep.result()
+    await stack.workflow(source).signal("replay", "2-3")
+    await eventually(lambda: _replayed(stack, source))
+    await stack.workflow(source).signal("stop")
+    await stack.workflow(source).result()
+    return {"sweep": sweep.id, "source_woken_and_replayed": f"source-{source['id']}"}
+
+
+async def _replayed(stack: Harness, source: dict[str, Any]) -> bool:
+    return "replayed 2 chapters" in (await stack.status(source))["last_outcome"]
+
+
+async def what_schedules_and_people_start(stack: Harness) -> Histories:
+    """A digest that fails at first, a day's housekeeping, a replay of a dead letter."""
+    series = stack.series(chapters=3)
+    source = await stack.add_and_sync(series)
+    await stack.follow("ann", source["series_id"])
+    await stack.execute("update app_user set mode = 'hourly'")
+    stack.release(series)
+    await stack.poll(source)
+    await stack.all_quiet()
+    await stack.execute("update notification set digest_at = now()")
+    stack.simulator.faults.add(Fault(path="/sink/ann", status=503, count=1))
+    digest = await _run(stack, "DigestWorkflow")
+    stack.simulator.world.remove_series(series.id)
+    await stack.poll(source)
+    replay = await _run(stack, "ReplayLettersWorkflow", ReplayLettersInput(code="not_found"))
+    housekeeping = await _run(stack, "HousekeepingWorkflow")
+    return {"digest": digest, "replay_letters": replay, "housekeeping": housekeeping}
+
+
+async def _run(stack: Harness, workflow: str, *job: Any) -> str:
+    handle = await stack.client.start_workflow(
+        workflow, args=job, id=f"{workflow}-{new_id()}", task_queue=MAIN_QUEUE
+    )
+    await handle.result()
+    return handle.id
+
+
 SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     a_chapter_from_upstream_to_followers,
     a_person_steers_a_source,
     what_fails_for_good,
+    a_sweep_wakes_a_source,
+    what_schedules_and_people_start,
 ]

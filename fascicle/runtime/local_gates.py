@@ -1,0 +1,50 @@
+"""Gates kept in memory, for a single command that runs where there is no database."""
+
+import time
+from dataclasses import dataclass
+
+from fascicle.domain import gate as rules
+from fascicle.domain.gate import GatePolicy
+from fascicle.storage.gate import Slot
+
+
+@dataclass
+class _Gate:
+    delay: float
+    next_at: float = 0.0
+    blocked_until: float = 0.0
+    reason: str | None = None
+
+
+class LocalGates:
+    """The rules of `fascicle.storage.gate.Gates`, for one process and as long as it lives."""
+
+    def __init__(self) -> None:
+        self._gates: dict[str, _Gate] = {}
+
+    async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot:
+        gate = self._gates.setdefault(name, _Gate(policy.floor))
+        now = time.monotonic()
+        free_at = max(now, gate.next_at, gate.blocked_until)
+        if free_at - now > patience:
+            return Slot(False, free_at - now, gate.reason if gate.blocked_until > now else None)
+        gate.next_at = free_at + max(gate.delay, policy.floor)
+        return Slot(True, free_at - now, strained=gate.delay > policy.floor)
+
+    async def blocked(self, name: str) -> Slot | None:
+        gate = self._gates.get(name)
+        seconds = gate.blocked_until - time.monotonic() if gate else 0.0
+        return Slot(False, seconds, gate.reason) if gate and seconds > 0 else None
+
+    async def succeeded(self, name: str, policy: GatePolicy) -> None:
+        gate = self._gates[name]
+        gate.delay = max(policy.floor, gate.delay * rules.EASE)
+
+    async def failed(
+        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+    ) -> float:
+        gate = self._gates[name]
+        gate.delay = rules.after_failure(gate.delay, policy)
+        gate.blocked_until = max(gate.blocked_until, time.monotonic() + (not_before or 0.0))
+        gate.reason = reason or gate.reason
+        return gate.delay

@@ -1,0 +1,115 @@
+"""A fetched page, HTML or JSON, as rows with values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import jsonpath
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from fascicle.runtime.http import Answer
+from fascicle.sites.declarative.pick import Pick
+
+# Before a regex sees it: nothing worth keeping is longer.
+_LONGEST_VALUE = 20_000
+
+
+class Row(Protocol):
+    def values(self, pick: Pick) -> Iterator[str]:
+        """All values at the place, refined."""
+        ...
+
+
+def value(row: Row, pick: Pick | None) -> str | None:
+    """The first value at the place, if there is one."""
+    return next(row.values(pick), None) if pick else None
+
+
+class Document(Row, Protocol):
+    def items(self, pick: Pick) -> Sequence[Row] | None:
+        """The rows; none that match is None, an empty list is an empty list."""
+        ...
+
+    def has(self, pick: Pick) -> bool:
+        """Is something there? JSON's null, false and "" are nothing."""
+        ...
+
+    def denies(self, pick: Pick) -> bool:
+        """Does it say that there is nothing, as JSON can with null or false, instead of not saying it?"""
+        ...
+
+
+def open_document(answer: Answer, *, is_json: bool) -> Document:
+    return JsonDocument(answer.json()) if is_json else HtmlDocument(answer.body)
+
+
+@dataclass(frozen=True)
+class HtmlRow:
+    node: LexborNode
+
+    def values(self, pick: Pick) -> Iterator[str]:
+        for node in self.node.css(pick.css) if pick.css else [self.node]:
+            found = node.attributes.get(pick.attr) if pick.attr else node.text(separator=" ")
+            refined = pick.refine(" ".join((found or "")[:_LONGEST_VALUE].split()))
+            if refined:
+                yield refined
+
+
+class HtmlDocument(HtmlRow):
+    def __init__(self, body: bytes) -> None:
+        tree = LexborHTMLParser(body)
+        super().__init__(tree.root or LexborHTMLParser("<html></html>").css("html")[0])
+
+    def items(self, pick: Pick) -> Sequence[Row] | None:
+        return [HtmlRow(node) for node in self.node.css(pick.css or "")] or None
+
+    def has(self, pick: Pick) -> bool:
+        return bool(self.node.css_first(pick.css or ""))
+
+    def denies(self, pick: Pick) -> bool:
+        return False
+
+
+@lru_cache(maxsize=1000)
+def _compiled(path: str) -> jsonpath.JSONPath:
+    compiled = jsonpath.compile(path)
+    assert isinstance(compiled, jsonpath.JSONPath)
+    return compiled
+
+
+@dataclass(frozen=True)
+class JsonRow:
+    data: Any
+
+    def values(self, pick: Pick) -> Iterator[str]:
+        for found in self._found(pick.path or ""):
+            if isinstance(found, str | int | float) and not isinstance(found, bool):
+                refined = pick.refine(str(found)[:_LONGEST_VALUE].strip())
+                if refined:
+                    yield refined
+
+    def _found(self, path: str) -> list[Any]:
+        if not isinstance(self.data, dict | list):
+            return []
+        try:
+            found: list[Any] = _compiled(path).findall(self.data)
+        except jsonpath.JSONPathError:  # it fits the path so little, or nests so deep, that looking fails
+            return []
+        return found
+
+
+class JsonDocument(JsonRow):
+    def items(self, pick: Pick) -> Sequence[Row] | None:
+        """`$.data[*]` and `$.data` mean the same: the entries of a list."""
+        path = (pick.path or "").removesuffix("[*]")
+        lists = [found for found in self._found(path) if isinstance(found, list)]
+        return [JsonRow(entry) for entries in lists for entry in entries] if lists else None
+
+    def has(self, pick: Pick) -> bool:
+        return any(
+            found is not None and found is not False and found != "" for found in self._found(pick.path or "")
+        )
+
+    def denies(self, pick: Pick) -> bool:
+        return bool(self._found(pick.path or "")) and not self.has(pick)

@@ -1,0 +1,240 @@
+"""A site as its description says."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+from urllib.parse import quote, unquote, urlsplit
+
+from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.sites import fields
+from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
+from fascicle.sites.declarative.document import Document, Row, open_document, value
+from fascicle.sites.declarative.paging import Position, is_certain_end
+from fascicle.sites.declarative.rows import BadRowError, read_latest, read_upload
+
+T = TypeVar("T", Upload, LatestEntry)
+
+_LONGEST_KEY = 200
+
+
+@dataclass
+class PageRead(Generic[T]):
+    """One page: what could be used, and what could not."""
+
+    rows: int
+    entries: list[T] = field(default_factory=list)
+    skipped: list[BadRowError] = field(default_factory=list)
+    total: int | None = None
+    next_cursor: str | None = None
+    doubtful_end: bool = False
+    """No next page was found, but nothing says that there is none."""
+
+
+class DeclarativeSite:
+    def __init__(
+        self, http: HttpClient, about: SiteDescription, *, file: Path, base_url: str, interval_seconds: float
+    ) -> None:
+        self.name = about.name
+        self.file = file
+        self.gate = Gated(about.name, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
+        self._http = http
+        self.about = about
+        self._base = base_url
+
+    def recognise(self, url: str) -> str | None:
+        parts = urlsplit(url.strip())
+        public, own = urlsplit(self.about.base_url), urlsplit(self._base)
+        host, path = (parts.hostname or "").removeprefix("www."), parts.path
+        if parts.netloc == own.netloc and path.startswith(own.path):
+            host = (public.hostname or "").removeprefix("www.")
+            path = public.path + path.removeprefix(own.path)
+        plain = f"{host}{path.rstrip('/')}"
+        for pattern in self.about.match:
+            match = re.fullmatch(pattern, f"{plain}?{parts.query}") or re.fullmatch(pattern, plain)
+            key = unquote(match["key"] or "") if match else ""
+            if _is_key(key):
+                return key
+        return None
+
+    async def series(self, key: str) -> SeriesInfo:
+        page = self.about.series
+        answer = await self._http.get(self._url(page.url, key), self.gate)
+        document = open_document(answer, is_json=page.title.is_json)
+        title = fields.text(value(document, page.title))
+        if title is None:
+            raise self._broken(f"series.title ({page.title}) gave nothing at {answer.place}")
+        public = _filled(page.page or page.url, key)
+        return SeriesInfo(
+            site_key=key,
+            title=title,
+            url=public if public.startswith("http") else self.about.base_url + public,
+            numbering_restarts=self.about.numbering_restarts,
+        )
+
+    async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
+        if self.about.list.order == "oldest_first":
+            return await self._whole_list_reversed(key, languages)
+        while True:
+            page = self._listed(await self.read_list(key, cursor), languages)
+            # A page of other languages only says nothing about the next one.
+            if page.uploads or page.next_cursor is None:
+                return page
+            cursor = page.next_cursor
+
+    async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
+        """Oldest first where the file says how; else pages may overlap, which storing does not mind."""
+        return self._listed(await self.read_list(key, cursor, oldest_first=True), languages)
+
+    async def read_list(
+        self, key: str, cursor: str | None, *, oldest_first: bool = False
+    ) -> PageRead[Upload]:
+        """A page of the chapter list, with what could not be used of it."""
+        section = self.about.list
+        template = section.oldest_first_url if oldest_first and section.oldest_first_url else section.url
+
+        def read(row: Row, answer: Answer) -> Upload:
+            return read_upload(
+                row,
+                section.fields,
+                page=answer.url,
+                base=self._base,
+                dates=section.dates,
+                language=self.about.language,
+            )
+
+        return await self._read("list", section, self._url(template, key), cursor, read)
+
+    async def _whole_list_reversed(self, key: str, languages: Sequence[str]) -> ListingPage:
+        """The newest chapters are on the last page, so all are read."""
+        uploads: list[Upload] = []
+        rows, cursor = 0, None
+        while True:
+            page = self._listed(await self.read_list(key, cursor), languages)
+            uploads += page.uploads
+            rows += page.rows
+            cursor = page.next_cursor
+            if cursor is None:
+                return ListingPage(uploads[::-1], rows, max(rows, page.total), None, page.partial)
+
+    def _listed(self, page: PageRead[Upload], languages: Sequence[str]) -> ListingPage:
+        """A choice of languages tells a site's chapters apart; it does not empty a site that has only one."""
+        uploads: Sequence[Upload] = page.entries
+        if languages and self.about.list.fields.language:
+            uploads = [u for u in uploads if u.language is None or u.language in languages]
+        total = page.rows if page.total is None else page.total
+        # Without a total to compare with, a pager that is no longer found must not make chapters vanish.
+        is_doubtful = page.doubtful_end and page.total is None
+        return ListingPage(
+            uploads, page.rows, total, page.next_cursor, partial=is_doubtful or not self.about.complete
+        )
+
+    async def _read(
+        self,
+        part: str,
+        section: ChapterList | LatestList,
+        template: str,
+        cursor: str | None,
+        read: Callable[[Row, Answer], T],
+    ) -> PageRead[T]:
+        position = Position.of(cursor)
+        if section.paging and position.turn > section.paging.max_pages:
+            raise PermanentError(
+                "endless_list",
+                f"{self.name}: the list at {template} has more than {section.paging.max_pages} pages. "
+                f"If it is that long, raise {part}.paging.max_pages in {self.file}.",
+            )
+        answer = await self._http.get(position.url(template, section.paging), self.gate)
+        document = open_document(answer, is_json=section.items.is_json)
+        page: PageRead[T] = self._read_rows(part, self._rows(part, section, document, answer), answer, read)
+        if isinstance(section, ChapterList):
+            page.total = _number(value(document, section.total))
+        ids = [entry.upload_id for entry in page.entries]
+        position = position.check_is_new(ids, answer)
+        page.next_cursor = position.following(section.paging, document, page.rows, answer)
+        page.doubtful_end = page.next_cursor is None and not is_certain_end(section.paging, document)
+        return page
+
+    def _rows(
+        self, part: str, section: ChapterList | LatestList, document: Document, answer: Answer
+    ) -> Sequence[Row]:
+        rows = document.items(section.items)
+        if rows is not None:
+            return rows
+        if section.container and document.has(section.container):
+            return []
+        looked_for = f"{part}.items ({section.items})"
+        if section.container:
+            looked_for += f" and {part}.container ({section.container})"
+        raise self._broken(f"{looked_for} matched nothing at {answer.place}")
+
+    def _read_rows(
+        self, part: str, rows: Sequence[Row], answer: Answer, read: Callable[[Row, Answer], T]
+    ) -> PageRead[T]:
+        page: PageRead[T] = PageRead(len(rows))
+        for row in rows:
+            try:
+                page.entries.append(read(row, answer))
+            except BadRowError as bad:
+                page.skipped.append(bad)
+        if page.skipped and not page.entries:
+            [(reason, _)] = Counter(map(str, page.skipped)).most_common(1)
+            raise self._broken(
+                f"none of the {len(rows)} rows of {answer.place} can be used: {part}.fields.{reason}"
+            )
+        return page
+
+    def _broken(self, what: str) -> PermanentError:
+        return PermanentError(
+            "adapter_broken",
+            f"{self.file}: {what}. The site has changed or the adapter is wrong: "
+            f"`fascicle site test {self.file} URL` shows what it finds.",
+        )
+
+    def _url(self, template: str, key: str) -> str:
+        filled = _filled(template, key)
+        return filled if filled.startswith("http") else self._base + filled
+
+
+class SweepableDeclarativeSite(DeclarativeSite):
+    """A site whose file says where it lists what is new for everyone (C16)."""
+
+    async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
+        section = self.about.latest
+        assert section is not None
+
+        def read(row: Row, answer: Answer) -> LatestEntry:
+            return read_latest(row, section.fields, dates=section.dates, language=self.about.language)
+
+        page = await self._read("latest", section, self._url(section.url, ""), cursor, read)
+        entries: Sequence[LatestEntry] = page.entries
+        if languages and section.fields.language:
+            entries = [e for e in entries if e.language is None or e.language in languages]
+        # Nobody needs this list to its end, which may be years away.
+        is_last = section.paging is not None and Position.of(cursor).turn >= section.paging.max_pages
+        return LatestPage(entries, None if is_last else page.next_cursor)
+
+
+def site_of(
+    http: HttpClient, about: SiteDescription, *, file: Path, base_url: str, interval_seconds: float
+) -> DeclarativeSite:
+    kind = DeclarativeSite if about.latest is None else SweepableDeclarativeSite
+    return kind(http, about, file=file, base_url=base_url, interval_seconds=interval_seconds)
+
+
+def _filled(template: str, key: str) -> str:
+    return template.replace("{key}", quote(key, safe=""))
+
+
+def _is_key(text: str) -> bool:
+    return text not in ("", ".", "..") and len(text) <= _LONGEST_KEY and text.isprintable()
+
+
+def _number(found: str | None) -> int | None:
+    digits = re.sub(r"[^0-9]", "", found or "")[:9]
+    return int(digits) if digits else None

@@ -1,0 +1,187 @@
+"""`fascicle site …`: which sites there are, and trying an adapter out."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fascicle.domain.chapter import Upload
+from fascicle.domain.chapter_key import assign_keys
+from fascicle.domain.chapter_title import key_of_title
+from fascicle.domain.errors import UsageError
+from fascicle.domain.urls import parse_http_url
+from fascicle.runtime.dependencies import build_sites, standalone_http, surroundings
+from fascicle.runtime.http import HttpClient
+from fascicle.runtime.settings import Settings
+from fascicle.sites.base import Sites, SweepableSite
+from fascicle.sites.declarative import DeclarativeSite, build_site
+from starter.context import effective_settings, run, usable_dependencies
+from starter.output import plain, print_json, print_line, print_note, print_table
+from starter.source import AsJson
+
+app = typer.Typer(help="Sites, and the adapters that describe them.", no_args_is_help=True)
+
+_SITE_COLUMNS = ("site", "kind", "gate_seconds", "sweep", "file", "error")
+_CHAPTER_COLUMNS = ("key", "number", "title", "language", "published_at", "url")
+
+
+@app.command("list")
+def list_sites(as_json: AsJson = False) -> None:
+    """All sites: how often each may be asked, whether it is swept, and adapters that are broken."""
+
+    async def command() -> None:
+        settings = effective_settings()
+        async with standalone_http(settings) as http:
+            rows = list(_listed(build_sites(settings, http)))
+        if as_json:
+            print_json(rows)
+        else:
+            print_table(_SITE_COLUMNS, ({**row, "sweep": _yes_or_no(row["sweep"])} for row in rows), empty="")
+
+    run(command)
+
+
+@app.command("test")
+def try_adapter(
+    file: Annotated[Path, typer.Argument(help="The adapter, a YAML file.")],
+    url: Annotated[str, typer.Argument(help="The address of a series on the site.")],
+    pages: Annotated[int, typer.Option(min=1, max=500, help="How many pages of its list to read.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Read a series with an adapter and show what it finds. Nothing is stored."""
+
+    async def command() -> None:
+        parse_http_url(url)
+        settings = effective_settings()
+        async with _http(settings) as http:
+            site = build_site(http, file, surroundings(settings))
+            key = site.recognise(url)
+            if key is None:
+                raise UsageError(
+                    "wrong_usage",
+                    f"{file}: `match` does not fit {url}, so it is not a series of {site.name}.",
+                )
+            found = await _try_out(site, key, pages)
+        print_json(found) if as_json else _show(found)
+
+    run(command)
+
+
+@app.command("key")
+def key(
+    title: Annotated[str, typer.Argument(help="A chapter's title, as a site prints it.")],
+    series: Annotated[str, typer.Option(help="The series' name, whose numbers are not the chapter's.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """The chapter key that a title gets, or none."""
+    found = key_of_title(title, series)
+    print_json({"title": title, "key": found}) if as_json else print_line(found or "none")
+
+
+@asynccontextmanager
+async def _http(settings: Settings) -> AsyncIterator[HttpClient]:
+    """Through the gates of the stack that runs, so that a try does not crowd its polls; else on its own."""
+    if settings.database_url is None:
+        async with standalone_http(settings) as http:
+            yield http
+    else:
+        async with usable_dependencies(settings) as dependencies:
+            yield dependencies.http
+
+
+def _listed(sites: Sites) -> Iterator[dict[str, Any]]:
+    for site in sites:
+        is_described = isinstance(site, DeclarativeSite)
+        yield {
+            "site": site.name,
+            "kind": "adapter" if is_described else "built in",
+            "gate_seconds": site.gate.policy.floor,
+            "sweep": isinstance(site, SweepableSite),
+            "file": str(site.file) if isinstance(site, DeclarativeSite) else None,
+            "error": None,
+        }
+    for adapter in sites.broken:
+        yield {
+            "site": adapter.name,
+            "kind": "adapter",
+            "gate_seconds": None,
+            "sweep": None,
+            "file": str(adapter.file),
+            "error": adapter.error,
+        }
+
+
+def _yes_or_no(answer: bool | None) -> str | None:
+    return None if answer is None else "yes" if answer else "no"
+
+
+async def _try_out(site: DeclarativeSite, key: str, pages: int) -> dict[str, Any]:
+    info = await site.series(key)
+    uploads: list[Upload] = []
+    skipped: Counter[str] = Counter()
+    rows, total, cursor, read = 0, None, None, 0
+    while read < pages:
+        page = await site.read_list(key, cursor)
+        read += 1
+        rows += page.rows
+        total = page.total if total is None else total
+        uploads += page.entries
+        skipped.update(map(str, page.skipped))
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    latest = len((await site.latest([], None)).entries) if isinstance(site, SweepableSite) else None
+    return {
+        "site": site.name,
+        "series": {"key": key, "title": info.title, "url": info.url},
+        "chapters": _with_keys(uploads, per_volume=info.numbering_restarts),
+        "pages": read,
+        "rows": rows,
+        "total": total,
+        "more": cursor is not None,
+        "skipped": dict(skipped),
+        "never_filled": _never_filled(site, uploads),
+        "latest": latest,
+    }
+
+
+def _with_keys(uploads: list[Upload], *, per_volume: bool) -> list[dict[str, Any]]:
+    keys = assign_keys(uploads, {}, per_volume=per_volume)
+    shown = ("number", "volume", "title", "language", "group", "published_at", "url")
+    return [
+        {"key": keys[u.upload_id], "id": u.upload_id, **{name: getattr(u, name) for name in shown}}
+        for u in uploads
+    ]
+
+
+def _never_filled(site: DeclarativeSite, uploads: list[Upload]) -> list[str]:
+    """Fields the file describes and no chapter has."""
+    gives = {"id": ("upload_id",), "label": ("number", "title")}
+    return [
+        name
+        for name, _ in site.about.list.fields.picks()
+        if not any(getattr(u, attribute) for u in uploads for attribute in gives.get(name, (name,)))
+    ]
+
+
+def _show(found: dict[str, Any]) -> None:
+    series = found["series"]
+    print_line(f"[bold]{plain(series['title'])}[/]  key {plain(series['key'])}  {plain(series['url'])}")
+    print_table(_CHAPTER_COLUMNS, found["chapters"], empty="The list is empty.")
+    told = f"{_counted(found['rows'], 'row')} on {_counted(found['pages'], 'page')}"
+    told += f", {found['total']} in all" if found["total"] is not None else ""
+    told += "; more follow (--pages)" if found["more"] else "; that is the whole list"
+    print_line(plain(told))
+    if found["latest"] is not None:
+        print_line(f"{found['latest']} entries on the first page of what is new for everyone")
+    for reason, count in found["skipped"].items():
+        print_note(f"! {_counted(count, 'row')} skipped: {reason}")
+    for name in found["never_filled"]:
+        print_note(f"! list.fields.{name} is never filled")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
