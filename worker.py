@@ -116,7 +116,7 @@ def _poll_policy(settings: Settings) -> PollPolicy:
         complete_every=timedelta(hours=settings.complete_listing_hours),
         children_per_poll=settings.children_per_poll,
         sweep_interval=sweep_interval,
-        sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 1) * sweep_interval + timedelta(minutes=1),
+        sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 4) * sweep_interval + timedelta(minutes=1),
         sweep_net=timedelta(hours=settings.sweep_net_hours),
     )
 

@@ -58,7 +58,7 @@ def status(as_json: AsJson = False) -> None:
             return
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
-        _print_part(("site", "last_success_at", "failures", "last_error"), swept)
+        _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         for hint in _needs_a_person(totals, letters, swept, circuits):
             print_note(f"! {hint}")
 
@@ -89,8 +89,8 @@ def _needs_a_person(
         for code, count in letters.items()
     ]
     hints += [
-        f"the sweep of {row['site']} failed {row['failures']} times ({row['last_error']}); sources look by "
-        "themselves"
+        f"the sweep of {row['site']} failed {row['failures']} times; its sources look by themselves: "
+        f"{row['last_error']}"
         for row in swept
         if row["failures"]
     ]

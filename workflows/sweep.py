@@ -19,6 +19,8 @@ with workflow.unsafe.imports_passed_through():
 _IDLE = timedelta(minutes=15)
 # A site that refuses this often in a row is failing, however politely it says so.
 _MOST_REFUSALS = 20
+# A site that keeps failing is asked ever less often, down to once in so many intervals.
+_MOST_PATIENCE = 16
 # How many sweeps in a row may fail before the sources keep their own time again.
 FAILURES_UNTIL_LOST = 3
 
@@ -139,7 +141,8 @@ class SweepWorkflow:
         self._state.last_outcome = f"failed {self._state.failures} times in a row: {error.error_code}"
         if self._state.failures == FAILURES_UNTIL_LOST:
             await self._release_sources()
-        return self._interval(), f"{self._site} failed ({error.error_code}): next try"
+        patience = min(2 ** (self._state.failures - 1), _MOST_PATIENCE)
+        return self._interval() * patience, f"{self._site} failed ({error.error_code}): next try"
 
     async def _rest(self, delay: timedelta, why: str) -> None:
         self._waiting_for = why

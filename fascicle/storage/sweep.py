@@ -125,7 +125,8 @@ async def sites_followed(connection: AsyncConnection) -> list[str]:
 
 async def listing(connection: AsyncConnection) -> Sequence[dict[str, object]]:
     rows = await connection.execute(
-        text("""select site, last_success_at, failures, last_error, cursor ->> 'at' as read_up_to
+        text("""select site, last_success_at, failures, last_error,
+                  cast(cursor ->> 'at' as timestamptz) as read_up_to
                 from sweep order by site""")
     )
     return [dict(row) for row in rows.mappings()]

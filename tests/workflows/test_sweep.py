@@ -69,6 +69,8 @@ async def test_c16_a_release_wakes_its_source_and_no_other(stack: Harness) -> No
     assert "the sweep watches" in (await stack.status(source))["next_poll_reason"]
 
 
+# Rests long enough to be stopped at rest: what a stopped worker holds is given up only after 15 s.
+@pytest.mark.parametrize("overrides", [{"sweep": True, "sweep_seconds": 2}])
 async def test_c16_nothing_is_missed_when_more_than_a_page_came_while_it_was_down(harness: Harness) -> None:
     followed, others = harness.series("Followed"), harness.series("Others", chapters=1)
     async with harness.workers():
