@@ -29,7 +29,7 @@ async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
             async with transaction(engine) as connection:
                 if seen is None:
                     seen = await overview.watermark(connection)
-                synced = await overview.synced_since(connection, seen.synced_at)
+                synced = await overview.synced_besides(connection, seen.synced)
                 chapters = await overview.chapters_since(connection, seen.chapter_id)
                 sent = await overview.sent_since(connection, seen.sent_at)
         except FascicleError:
@@ -47,7 +47,7 @@ Rows = list[dict[str, Any]]
 
 
 def _advance(seen: Watermark, synced: Rows, chapters: Rows, sent: Rows) -> None:
-    seen.synced_at = max([seen.synced_at, *(row["first_synced_at"] for row in synced)])
+    seen.synced.update(row["id"] for row in synced)
     seen.chapter_id = max([seen.chapter_id, *(row["id"] for row in chapters)])
     seen.sent_at = max([seen.sent_at, *(row["sent_at"] for row in sent)])
 
@@ -59,7 +59,13 @@ def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:
         if row["announce"] != "silent":
             say("chapter", f"[bold]{plain(row['series'])}[/] {_number_and_title(row)}", "green")
     for row in sent:
-        say("told", f"{plain(row['user'])} about {plain(row['series'])} {_number_and_title(row)}", "magenta")
+        say("told", f"{plain(row['user'])} {_subject(row)}", "magenta")
+
+
+def _subject(row: dict[str, Any]) -> str:
+    if row["series"] is None:
+        return f"in a digest of {row['digest_lines']}"
+    return f"about {plain(row['series'])} {_number_and_title(row)}"
 
 
 def _number_and_title(row: dict[str, Any]) -> str:

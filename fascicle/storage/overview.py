@@ -50,24 +50,30 @@ class Watermark:
     """How far a watcher has seen."""
 
     chapter_id: int
-    synced_at: datetime
+    synced: set[str]
     sent_at: datetime
 
 
 async def watermark(connection: AsyncConnection) -> Watermark:
     rows = await connection.execute(
-        text("""select (select coalesce(max(id), 0) from logical_chapter), clock_timestamp(),
-                       clock_timestamp()""")
+        text("select (select coalesce(max(id), 0) from logical_chapter), clock_timestamp()")
     )
-    return Watermark(*rows.one())
+    chapter_id, now = rows.one()
+    synced = await connection.execute(text(f"select id from source where {_JUST_SYNCED}"))
+    return Watermark(chapter_id, set(synced.scalars()), now)
 
 
-async def synced_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
+# A first sync is dated when it began, so a later one may carry an earlier time: they are told apart by id.
+_JUST_SYNCED = "first_synced_at > clock_timestamp() - interval '15 minutes'"
+
+
+async def synced_besides(connection: AsyncConnection, seen: set[str]) -> list[dict[str, Any]]:
     rows = await connection.execute(
-        text("""select title, site, first_synced_at,
+        text(f"""select id, title, site, first_synced_at,
                   (select count(*) from chapter_source where source_id = source.id) as chapters
-                from source where first_synced_at > :since order by first_synced_at"""),
-        {"since": since},
+                from source where {_JUST_SYNCED} and id <> all(cast(:seen as text[]))
+                order by first_synced_at"""),
+        {"seen": list(seen)},
     )
     return [dict(row) for row in rows.mappings()]
 
@@ -84,11 +90,14 @@ async def chapters_since(connection: AsyncConnection, chapter_id: int) -> list[d
 
 
 async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
+    """Messages that left: about a chapter, or (without a series) a digest of so many chapters."""
     rows = await connection.execute(
-        text("""select d.sent_at, u.name as user, series.title as series, c.raw_number as number
-                from delivery d join notification n on n.id = d.notification_id
-                join app_user u on u.id = n.user_id join logical_chapter c on c.id = n.chapter_id
-                join series on series.id = c.series_id
+        text("""select d.sent_at, u.name as user, series.title as series, c.raw_number as number,
+                  (select count(*) from notification line where line.digest_id = d.digest_id) as digest_lines
+                from delivery d join channel on channel.id = d.channel_id
+                join app_user u on u.id = channel.user_id
+                left join logical_chapter c on c.id = d.chapter_id
+                left join series on series.id = c.series_id
                 where d.sent_at > :since and d.state = 'sent' order by d.sent_at limit 1000"""),
         {"since": since},
     )
