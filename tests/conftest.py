@@ -39,13 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n`: a file stays together, and all that share the one `fascicle up` of tests/starter."""
-    for item in items:
-        folder = item.path.parent.name
-        item.add_marker(pytest.mark.xdist_group(folder if folder == "starter" else str(item.path)))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside() -> Iterator[None]:
     """The suite must not depend on the developer's environment."""

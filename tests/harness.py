@@ -30,7 +30,7 @@ ADAPTERS = Path(__file__).parents[1] / "sites.d"
 
 
 async def eventually(
-    condition: Callable[[], Awaitable[T]], *, within: float = 20.0, what: str = "the condition"
+    condition: Callable[[], Awaitable[T]], *, within: float = 40.0, what: str = "the condition"
 ) -> T:
     """Wait until `condition` gives something true, and return it."""
     deadline = time.monotonic() + within
@@ -163,7 +163,7 @@ class Harness:
 
         await eventually(arrived, what=f"{count} messages")
 
-    async def all_quiet(self, *, within: float = 20.0) -> None:
+    async def all_quiet(self, *, within: float = 40.0) -> None:
         """Until no ingest or notification is under way."""
         query = "ExecutionStatus = 'Running' AND WorkflowType NOT IN ('SourceWorkflow', 'SweepWorkflow')"
 

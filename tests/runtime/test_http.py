@@ -112,10 +112,11 @@ async def test_c9_retry_after_holds_back_everyone_who_passes_the_gate(
 
 
 async def test_x4_requests_are_kept_apart_by_the_gate(http: HttpClient, simulator: RunningSimulator) -> None:
-    gate = Gated("spaced", GatePolicy(floor=0.2))
-    await asyncio.gather(*(http.get(url(simulator), gate) for _ in range(4)))
+    gate = Gated("spaced", GatePolicy(floor=0.5))
+    await asyncio.gather(*(http.get(url(simulator), gate) for _ in range(3)))
     times = sorted(request.monotonic for request in simulator.requests.matching("/mangadex"))
-    assert all(b - a > 0.15 for a, b in pairwise(times))
+    # They leave half a second apart; a busy machine may hold one of them up on its way.
+    assert all(b - a > 0.25 for a, b in pairwise(times))
 
 
 async def test_x4_the_user_agent_is_honest_and_via_is_absent(

@@ -51,7 +51,7 @@ def run_fascicle(*arguments: str, cwd: Path, env: Mapping[str, str], seconds: fl
 
 
 def wait_until(
-    condition: Callable[[], Any], *, seconds: float = 30, what: str = "the condition", interval: float = 0.2
+    condition: Callable[[], Any], *, seconds: float = 60, what: str = "the condition", interval: float = 0.2
 ) -> Any:
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -41,7 +41,7 @@ class Site:
         async def ready() -> bool:
             return await self.status() == 200
 
-        await eventually(ready, what="a ready worker", within=30)
+        await eventually(ready, what="a ready worker", within=90)
 
     async def status(self) -> int | None:
         """The status of /ready."""
