@@ -6,6 +6,7 @@ from datetime import timedelta
 from temporalio.common import MetricMeter
 
 POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
+SWEEP_OUTCOMES = ("done", "gap", "failed")
 NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
@@ -31,14 +32,16 @@ class Metrics:
             self._chapters.add(0, {"site": site})
             for outcome in POLL_OUTCOMES:
                 self.count_poll(site, outcome, 0)
+            for outcome in SWEEP_OUTCOMES:
+                self.count_sweep(site, outcome, 0)
         for outcome in NOTIFICATION_OUTCOMES:
             self.count_notifications(outcome, 0)
 
     def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
         self._polls.add(count, {"site": site, "outcome": outcome})
 
-    def count_sweep(self, site: str, outcome: str) -> None:
-        self._sweeps.add(1, {"site": site, "outcome": outcome})
+    def count_sweep(self, site: str, outcome: str, count: int = 1) -> None:
+        self._sweeps.add(count, {"site": site, "outcome": outcome})
 
     def count_ingested(self, site: str, chapters: int) -> None:
         self._chapters.add(chapters, {"site": site})
