@@ -28,6 +28,7 @@ from activities.interceptor import FascicleInterceptor
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy
 from activities.notify import NotifyActivities
+from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
 from activities.source import SourceActivities
 from activities.sweep import SweepActivities, SweepPolicy
@@ -43,6 +44,7 @@ from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
+from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
@@ -54,8 +56,11 @@ WORKFLOWS: Sequence[type] = (
     NotifyWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
+    ReconcileWorkflow,
     ReplayLettersWorkflow,
 )
+# Beyond the delay before it, how long telling followers may take before somebody else looks after it.
+TELLING_TAKES = timedelta(minutes=2)
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 
@@ -73,6 +78,9 @@ def activities_by_queue(
     delay = settings.notify_delay_seconds
     backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
     replay = ReplayActivities(engine, dependencies.sites, policy)
+    reconcile = ReconcileActivities(
+        engine, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
+    )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
     notify = NotifyActivities(
@@ -95,6 +103,8 @@ def activities_by_queue(
             dead_letter.age_out,
             dead_letter.list_letters,
             dead_letter.reopen,
+            dead_letter.put_back,
+            reconcile.find_orphans,
             notify.announce_chapter,
             notify.compose_digests,
         ],
@@ -115,7 +125,9 @@ def _poll_policy(settings: Settings) -> PollPolicy:
         breaker=settings.breaker,
         complete_every=timedelta(hours=settings.complete_listing_hours),
         children_per_poll=settings.children_per_poll,
+        told_within=timedelta(seconds=settings.notify_delay_seconds) + TELLING_TAKES,
         sweep_interval=sweep_interval,
+        sweep_overlap=timedelta(seconds=settings.sweep_overlap_seconds),
         sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 4) * sweep_interval + timedelta(minutes=1),
         sweep_net=timedelta(hours=settings.sweep_net_hours),
     )

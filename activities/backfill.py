@@ -4,8 +4,9 @@ Set-based and idempotent: a crash repeats at most the page under way. What is hi
 is news is committed as owed to the followers together with the chapter itself.
 """
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -22,11 +23,13 @@ from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
+from fascicle.storage.chapter import KnownUpload
 from fascicle.storage.database import transaction
 from fascicle.storage.source import Source
 
 # Uploads become visible a little after the time they carry.
 _NEWS_SLACK = timedelta(days=1)
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 _MOST_PAGES = 500
 _OWED_PER_PAGE = 200
 
@@ -115,6 +118,7 @@ class BackfillActivities:
     @activity.defn
     async def backfill_source(self, backfill: BackfillInput) -> BackfillResult:
         progress = _resume(backfill)
+        began = time.monotonic()
         async with heartbeating(lambda: progress):
             async with transaction(self._engine) as connection:
                 source = await sources.get(connection, backfill.source_id)
@@ -126,7 +130,8 @@ class BackfillActivities:
                 return BackfillResult(wait=as_wait(wait), progress=progress)
             if not finished:
                 return BackfillResult(unfinished=True, progress=progress)
-            return await self._conclude(source, progress, backfill.now)
+            took = backfill.now - progress.started_at + timedelta(seconds=time.monotonic() - began)
+            return await self._conclude(source, progress, backfill.now, took)
 
     @activity.defn
     async def list_owed(self, owed: OwedInput) -> OwedPage:
@@ -171,21 +176,31 @@ class BackfillActivities:
                 now=started_at,
             )
             if source.first_synced_at is not None:
-                await notifications.owe_new_languages(connection, source.series_id, news, started_at)
+                fresh = _with_fresh_uploads(listed, known, source)
+                await notifications.owe_new_languages(connection, source.series_id, fresh, started_at)
         new = sum(chapter.new_source for chapter in stored)
         self._metrics.count_ingested(source.site, new)
         return new
 
-    async def _conclude(self, source: Source, progress: BackfillProgress, now: datetime) -> BackfillResult:
+    async def _conclude(
+        self, source: Source, progress: BackfillProgress, now: datetime, took: timedelta
+    ) -> BackfillResult:
         async with transaction(self._engine) as connection:
             vanished = 0
             if progress.is_complete:
                 vanished = await chapters.flag_vanished(connection, source.id, progress.started_at, now)
             newest = progress.newest or (now if source.first_synced_at is None else None)
             facts = await record_success(
-                connection, source, self._policy, now, min(newest, now) if newest else None, complete=True
+                connection,
+                source,
+                self._policy,
+                now,
+                min(newest, now) if newest else None,
+                complete=True,
+                # What came out meanwhile may have slipped past a listing this long, and past the sweep.
+                trust_sweep=took < self._policy.sweep_overlap,
             )
-            owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+            owed = await chapters.owed_chapters(connection, source.id, limit=1)
             gaps = await chapters.gaps(connection, source.series_id)
         self._metrics.count_poll(source.site, "bulk")
         return BackfillResult(
@@ -199,6 +214,19 @@ def _resume(backfill: BackfillInput) -> BackfillProgress:
     if details:
         return BackfillProgress.model_validate(details[0])
     return backfill.progress or BackfillProgress(started_at=backfill.now)
+
+
+def _with_fresh_uploads(
+    listed: Sequence[ListedChapter], known: Mapping[str, KnownUpload], source: Source
+) -> set[str]:
+    """Chapters, old ones too, with an upload that is unknown and came out since the last good poll."""
+    since = source.last_success_at - _NEWS_SLACK if source.last_success_at else _LONG_AGO
+    return {
+        chapter.key
+        for chapter in listed
+        for upload in chapter.uploads
+        if upload.upload_id not in known and (upload.published_at is None or upload.published_at >= since)
+    }
 
 
 def _deserves_notice(chapter: ListedChapter, source: Source) -> bool:

@@ -59,7 +59,8 @@ class ChapterActivities:
                 news={ingest.chapter.key},
                 now=store.now,
             )
-            owed = stored.owed or await notifications.owe_new_languages(
+            # Even if it is owed already: telling may be under way and past those who wait for this language.
+            owed_again = await notifications.owe_new_languages(
                 connection, ingest.series_id, [ingest.chapter.key], store.now
             )
             job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
@@ -68,6 +69,6 @@ class ChapterActivities:
         return StoreResult(
             chapter_id=stored.chapter_id,
             new_chapter=stored.new_chapter,
-            owed=owed,
+            owed=stored.owed or owed_again,
             delay_seconds=self._notify_delay,
         )

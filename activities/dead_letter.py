@@ -89,6 +89,12 @@ class DeadLetterActivities:
                 await notifications.requeue(connection, letter["input"]["delivery_id"], reopen.now)
 
     @activity.defn
+    async def put_back(self, letter: ReopenInput) -> None:
+        """It could not be replayed: it is open again."""
+        async with transaction(self._engine) as connection:
+            await dead_letter.put_back(connection, letter.letter_id)
+
+    @activity.defn
     async def age_out(self, age_out: AgeOutInput) -> AgeOutResult:
         before = age_out.now - self._kept_for
         async with transaction(self._engine) as connection:

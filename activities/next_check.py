@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence, Plan, plan_next_check
 from fascicle.storage import chapter as chapters
+from fascicle.storage import sweep as sweeps
 from fascicle.storage.source import Source
 
 # Enough to see a rhythm in; older ones say little about the next.
@@ -22,7 +23,10 @@ class PollPolicy:
     breaker: BreakerPolicy
     complete_every: timedelta
     children_per_poll: int
+    told_within: timedelta = timedelta(0)
+    """What is owed to followers for longer than this was forgotten by whoever should have told them."""
     sweep_interval: timedelta = timedelta(0)
+    sweep_overlap: timedelta = timedelta(0)
     sweep_is_fresh_for: timedelta = timedelta(0)
     sweep_net: timedelta = timedelta(0)
 
@@ -49,14 +53,19 @@ async def next_check(
     )
     # Who looks more often than the sweep does would only lose by relying on it.
     is_faster = own.next_check_at - now <= policy.sweep_interval
-    if is_faster or not trust_sweep or source.pinned_cadence or not _is_swept(source, policy, now):
+    if is_faster or not trust_sweep or source.pinned_cadence:
         return own
-    net = now + policy.sweep_net * (1 + 0.1 * spread)
+    swept_at = await sweeps.last_success_at(connection, source.site)
+    if swept_at is None or now - swept_at >= policy.sweep_is_fresh_for:
+        return own
+    return _net(source, policy, now, own, spread)
+
+
+def _net(source: Source, policy: PollPolicy, now: datetime, own: Plan, spread: float) -> Plan:
+    """The look all the same: news do not put it off, or a busy series would never be read as a whole."""
+    some = 1 + 0.1 * spread
+    listing = (source.complete_listing_at or now) + max(policy.sweep_net, policy.complete_every) * some
+    net = min(now + policy.sweep_net * some, listing)
     if net <= own.next_check_at:
         return own
     return Plan(cadence=own.cadence, next_check_at=net, reason="the sweep watches; a look all the same")
-
-
-def _is_swept(source: Source, policy: PollPolicy, now: datetime) -> bool:
-    swept_at = source.sweep_success_at
-    return swept_at is not None and now - swept_at < policy.sweep_is_fresh_for

@@ -101,29 +101,47 @@ class NotifyActivities:
     @activity.defn
     async def announce_chapter(self, announce: AnnounceInput) -> AnnounceResult:
         """One row per follower, in pages; then the chapter is no longer owed."""
-        result, after = AnnounceResult(), ""
+        result, settled = AnnounceResult(), False
         async with heartbeating():
-            while True:
+            while not settled:
                 async with transaction(self._engine) as connection:
-                    page = await notifications.fan_out(
-                        connection,
-                        announce.chapter_id,
-                        after=after,
-                        limit=_FOLLOWERS_PER_PAGE,
-                        cap=self._daily_cap,
-                        now=announce.now,
-                    )
-                result.add(page)
-                if page.followers < _FOLLOWERS_PER_PAGE or page.last_user is None:
-                    break
-                after = page.last_user
-            async with transaction(self._engine) as connection:
-                await notifications.mark_announced(connection, announce.chapter_id, announce.now)
-                series_id = await notifications.series_of(connection, announce.chapter_id)
-                job_key = f"{series_id}:{announce.chapter_id}"
-                await dead_letter.resolve(connection, "notify", job_key, announce.now)
+                    owed_round = await notifications.owed_round(connection, announce.chapter_id)
+                told = await self._make_rows(announce)
+                result.followers = told.followers
+                result.told += told.told
+                result.deliveries += told.deliveries
+                settled = await self._mark_announced(announce, owed_round)
         self._metrics.count_notifications("created", result.told)
         return result
+
+    async def _make_rows(self, announce: AnnounceInput) -> AnnounceResult:
+        result, after = AnnounceResult(), ""
+        while True:
+            async with transaction(self._engine) as connection:
+                page = await notifications.fan_out(
+                    connection,
+                    announce.chapter_id,
+                    after=after,
+                    limit=_FOLLOWERS_PER_PAGE,
+                    cap=self._daily_cap,
+                    now=announce.now,
+                )
+            result.add(page)
+            if page.followers < _FOLLOWERS_PER_PAGE or page.last_user is None:
+                return result
+            after = page.last_user
+
+    async def _mark_announced(self, announce: AnnounceInput, owed_round: int) -> bool:
+        """False: meanwhile there is more to tell, to people whose page may have been made already."""
+        async with transaction(self._engine) as connection:
+            series_id = await notifications.series_of(connection, announce.chapter_id)
+            marked = await notifications.mark_announced(
+                connection, announce.chapter_id, owed_round, announce.now
+            )
+            if marked:
+                job_key = f"{series_id}:{announce.chapter_id}"
+                await dead_letter.resolve(connection, "notify", job_key, announce.now)
+        return marked or series_id is None
 
     @activity.defn
     async def compose_digests(self, compose: ComposeInput) -> ComposeResult:

@@ -31,10 +31,13 @@ class ReplayInput(BaseModel):
     wanted: str
     """A chapter's key, or a range of numbers: `45`, `x:…`, `40-45`."""
     now: datetime
+    cursor: str | None = None
+    """Where a search that had to wait goes on."""
 
 
 class ReplayResult(BaseModel):
     wait: Wait | None = None
+    cursor: str | None = None
     chapters: list[ListedChapter] = []
     stored: int = 0
     """Too many for a workflow each: they are stored already."""
@@ -46,6 +49,20 @@ def selection(wanted: str) -> Callable[[ListedChapter], bool]:
         first, last = sorted(Decimal(number) for number in match.groups())
         return lambda chapter: chapter.number is not None and first <= chapter.number <= last
     return lambda chapter: chapter.key == wanted.strip()
+
+
+class _Search:
+    """What was found of the chapters meant, and how far the list has been read."""
+
+    def __init__(self, is_meant: Callable[[ListedChapter], bool], cursor: str | None) -> None:
+        self._is_meant = is_meant
+        self.cursor = cursor
+        self.found: dict[str, ListedChapter] = {}
+
+    def add(self, listed: list[ListedChapter]) -> None:
+        for chapter in filter(self._is_meant, listed):
+            earlier = self.found[chapter.key].uploads if chapter.key in self.found else []
+            self.found[chapter.key] = ListedChapter(key=chapter.key, uploads=[*earlier, *chapter.uploads])
 
 
 class ReplayActivities:
@@ -62,33 +79,30 @@ class ReplayActivities:
                 source = await sources.get(connection, replay.source_id)
             if source is None or source.removed_at is not None:
                 raise PermanentError("source_gone", f"There is no source {replay.source_id} any more.")
+            search = _Search(selection(replay.wanted), replay.cursor)
+            result = ReplayResult()
             try:
-                found = await self._find(source, selection(replay.wanted))
+                await self._read_on(source, search)
             except MustWait as wait:
-                return ReplayResult(wait=as_wait(wait))
+                result.wait, result.cursor = as_wait(wait), search.cursor
+            found = list(search.found.values())
             if len(found) > self._policy.children_per_poll:
                 await self._store(source, found, replay.now)
-                return ReplayResult(stored=len(found))
-        return ReplayResult(
-            chapters=[ListedChapter(key=c.key, uploads=c.uploads[:UPLOADS_PER_CHILD]) for c in found]
-        )
+                result.stored = len(found)
+                return result
+        result.chapters = [ListedChapter(key=c.key, uploads=c.uploads[:UPLOADS_PER_CHILD]) for c in found]
+        return result
 
-    async def _find(self, source: Source, is_meant: Callable[[ListedChapter], bool]) -> list[ListedChapter]:
+    async def _read_on(self, source: Source, search: "_Search") -> None:
         site = self._sites.named(source.site)
-        found: dict[str, ListedChapter] = {}
-        cursor: str | None = None
         for _ in range(_MOST_PAGES):
-            page = await site.everything(source.site_key, source.languages, cursor)
+            page = await site.everything(source.site_key, source.languages, search.cursor)
             async with transaction(self._engine) as connection:
                 known = await chapters.known_uploads(connection, source.id, page.uploads)
-                listed = await keyed_chapters(connection, source, page.uploads, known)
-            for chapter in filter(is_meant, listed):
-                earlier = found[chapter.key].uploads if chapter.key in found else []
-                found[chapter.key] = ListedChapter(key=chapter.key, uploads=[*earlier, *chapter.uploads])
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return list(found.values())
+                search.add(await keyed_chapters(connection, source, page.uploads, known))
+            search.cursor = page.next_cursor
+            if search.cursor is None:
+                return
 
     async def _store(self, source: Source, found: list[ListedChapter], now: datetime) -> None:
         async with transaction(self._engine) as connection:

@@ -135,7 +135,8 @@ class SourceActivities:
                 # Woken for nothing: what the sweep saw is not in the list yet, so the next look is our own.
                 trust_sweep=bool(new) or not poll.woken,
             )
-            owed = await chapters.owed_chapters(connection, source.id, after=0, limit=1)
+            forgotten = now - self._policy.told_within
+            owed = await chapters.owed_chapters(connection, source.id, limit=1, before=forgotten, now=now)
         return PollResult(chapters=new, owed=bool(owed), facts=facts)
 
     @activity.defn
@@ -182,13 +183,13 @@ class SourceActivities:
         cursor: str | None = None
         while True:
             page = await site.newest(source.site_key, source.languages, cursor)
-            all_known, new = await self._compare(source, page.uploads, now, found)
+            all_known, new = await self._store_known_and_find_new(source, page.uploads, now, found)
             found.update((c.key, c) for c in new)
             cursor = page.next_cursor
             if all_known or cursor is None or len(found) > self._policy.children_per_poll:
                 return list(found.values())
 
-    async def _compare(
+    async def _store_known_and_find_new(
         self,
         source: Source,
         uploads: Sequence[Upload],

@@ -1,7 +1,7 @@
 """Sweeping a site's list of news and waking the sources that changed (C16)."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,9 +15,10 @@ from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
 from activities.source import Wait, as_wait
 from fascicle.domain.cadence import Cadence
+from fascicle.domain.chapter import LatestEntry
 from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, RetryableError
 from fascicle.domain.names import WAKE_SIGNAL, source_workflow_id
-from fascicle.domain.sweep import SweepCursor, SweepReading, count_wakes
+from fascicle.domain.sweep import SweepCursor, SweepProgress, count_wakes
 from fascicle.sites.base import Sites
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
@@ -29,6 +30,8 @@ _SIGNALS_AT_ONCE = 20
 class SweepInput(BaseModel):
     site: str
     now: datetime
+    progress: SweepProgress | None = None
+    """Where a sweep that had to wait goes on."""
 
 
 class SweepResult(BaseModel):
@@ -36,8 +39,7 @@ class SweepResult(BaseModel):
     sources: int = 0
     """How many sources of the site are followed and not paused; with none, nothing was read."""
     wait: Wait | None = None
-    entries: int = 0
-    pages: int = 0
+    progress: SweepProgress | None = None
     woken: int = 0
     gap: bool = False
     """More was new than the site shows: every source was woken."""
@@ -70,7 +72,8 @@ class SweepActivities:
     @activity.defn
     async def sweep_site(self, sweep: SweepInput) -> SweepResult:
         """Read, wake, then note how far: a crash in between wakes again, which costs a look and no more."""
-        result = SweepResult(interval_seconds=self._policy.interval.total_seconds())
+        progress = sweep.progress or SweepProgress()
+        result = SweepResult(interval_seconds=self._policy.interval.total_seconds(), progress=progress)
         async with heartbeating():
             async with transaction(self._engine) as connection:
                 interest = await sweeps.interest(connection, sweep.site)
@@ -79,14 +82,15 @@ class SweepActivities:
             if not interest.sources:
                 return result
             try:
-                reading = await self._read(sweep.site, cursor, interest.languages)
+                await self._read_on(sweep.site, cursor, interest.languages, result)
             except MustWait as wait:
                 result.wait = as_wait(wait)
                 return result
-            result.entries, result.pages, result.gap = len(reading.entries), reading.pages, reading.has_gap
-            wakes = await self._wake_concerned(sweep, cursor, reading, result)
+            if not progress.reached:
+                result.gap = True
+                result.woken += await self._wake_all(sweep.site)
             async with transaction(self._engine) as connection:
-                reached = reading.next_cursor(sweep.now, wakes)
+                reached = progress.next_cursor(cursor, sweep.now)
                 await sweeps.record_success(connection, sweep.site, reached, sweep.now)
         self._metrics.count_sweep(sweep.site, "gap" if result.gap else "done")
         return result
@@ -110,40 +114,41 @@ class SweepActivities:
                 (source, intervals[cadence].total_seconds()) for source, cadence in active
             )
 
-    async def _read(self, name: str, cursor: SweepCursor, languages: list[str]) -> SweepReading:
+    async def _read_on(
+        self, name: str, cursor: SweepCursor, languages: list[str], result: SweepResult
+    ) -> None:
+        """Page by page until the place where the last sweep began; each page wakes whom it concerns."""
         site = self._sites.sweepable(name)
         if site is None:
             raise PermanentError("not_sweepable", f"{name} has no list of what is new for everyone.")
-        reading = SweepReading(cursor, self._policy.overlap)
-        at: str | None = None
-        while reading.pages < _MOST_PAGES:
-            page = await site.latest(languages, at)
-            if not page.entries and not reading.pages and not cursor.is_first:
+        progress = result.progress
+        assert progress is not None
+        while progress.pages < _MOST_PAGES:
+            page = await site.latest(languages, progress.page)
+            if not page.rows and not progress.pages and not cursor.is_first:
                 raise RetryableError("bad_answer", f"{name} lists nothing new at all, which it never does.")
-            reading.add(page.entries)
-            at = page.next_cursor
-            if reading.is_over or at is None:
-                break
-        return reading
+            result.woken += await self._wake_concerned(name, cursor, progress, page.entries)
+            is_last = page.next_cursor is None
+            progress.take(page.entries, cursor, self._policy.overlap, is_last=is_last)
+            progress.page = page.next_cursor
+            if progress.reached or is_last:
+                return
 
     async def _wake_concerned(
-        self, sweep: SweepInput, cursor: SweepCursor, reading: SweepReading, result: SweepResult
-    ) -> dict[str, int]:
-        """Wake whoever has something new; how often each upload has woken its source by now."""
+        self, site: str, cursor: SweepCursor, progress: SweepProgress, entries: Sequence[LatestEntry]
+    ) -> int:
         async with transaction(self._engine) as connection:
-            unstored = await sweeps.unstored(connection, sweep.site, reading.entries.values())
+            unstored = await sweeps.unstored(connection, site, entries)
         worth, wakes = count_wakes(cursor, [entry.upload_id for entry in unstored])
+        progress.wakes |= wakes
         concerned = {entry.source_id for entry in unstored if entry.upload_id in worth}
-        result.woken = await self._wake((source_id, 0.0) for source_id in concerned)
-        if reading.has_gap:
-            result.woken += await self._wake_all(sweep.site, except_for=concerned)
-        return wakes
+        return await self._wake((source_id, 0.0) for source_id in sorted(concerned))
 
-    async def _wake_all(self, site: str, except_for: set[str]) -> int:
+    async def _wake_all(self, site: str) -> int:
         async with transaction(self._engine) as connection:
             active = await sweeps.active_sources(connection, site)
         within = self._policy.intervals[Cadence.HOT].total_seconds()
-        return await self._wake((source_id, within) for source_id, _ in active if source_id not in except_for)
+        return await self._wake((source_id, within) for source_id, _ in active)
 
     async def _wake(self, sources: Iterable[tuple[str, float]]) -> int:
         limit = asyncio.Semaphore(_SIGNALS_AT_ONCE)

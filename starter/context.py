@@ -104,6 +104,16 @@ def run(command: Callable[[], Coroutine[Any, Any, None]]) -> None:
         fail("interrupted", 130)
 
 
+def check_is_text(given: str) -> None:
+    """What a terminal could not decode, and what PostgreSQL cannot hold."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise UsageError("wrong_usage", "That is not valid UTF-8 text.") from None
+    if "\0" in given:
+        raise UsageError("wrong_usage", "Names have no zero bytes.")
+
+
 def fail(message: str, code: int) -> None:
     print_error(message)
     raise typer.Exit(code)

@@ -34,7 +34,8 @@ app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_i
 
 LetterId = Annotated[int, typer.Argument(help="The letter's number.", min=1, max=2**63 - 1)]
 LetterIds = Annotated[
-    list[int] | None, typer.Argument(help="Letters' numbers; or choose by --code, --kind or --all.", min=1)
+    list[int] | None,
+    typer.Argument(help="Letters' numbers; or choose by --code, --kind or --all.", min=1, max=2**63 - 1),
 ]
 Code = Annotated[str | None, typer.Option(help="Every open letter with this error code.")]
 Kind = Annotated[
@@ -44,6 +45,7 @@ All = Annotated[bool, typer.Option("--all", help="Every open letter.")]
 _AT_ONCE = 10
 _LOOK_EVERY = 0.3
 _QUERY_PATIENCE = timedelta(seconds=10)
+_KINDS = ("poll", "ingest", "notify", "deliver")
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
@@ -61,6 +63,7 @@ def list_letters(
         if state not in _STATES:
             raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            _check_kind(kind)
             wanted = None if state == "all" else state
             rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
             counts = await dead_letter.counts_by_code(connection)
@@ -198,12 +201,18 @@ async def _chosen(
     dependencies: Dependencies, letters: list[int] | None, code: str | None, kind: str | None, every: bool
 ) -> list[dict[str, Any]]:
     """The letters meant: those numbered, or all open ones of a code or a kind."""
+    _check_kind(kind)
     if bool(letters) == bool(code or kind or every):
         raise UsageError("wrong_usage", "Give letters' numbers, or one of --code, --kind and --all.")
     if letters:
         return [await _letter(dependencies, number) for number in letters]
     async with transaction(dependencies.engine) as connection:
         return await dead_letter.listing(connection, state="open", limit=None, code=code, kind=kind)
+
+
+def _check_kind(kind: str | None) -> None:
+    if kind is not None and kind not in _KINDS:
+        raise UsageError("wrong_usage", f"{kind!r} is no kind: use one of {', '.join(_KINDS)}.")
 
 
 async def _each(

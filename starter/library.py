@@ -35,7 +35,12 @@ Prefer = Annotated[str | None, typer.Option(help="The site or source whose link 
 
 @app.command("add")
 def add(
-    user: UserRef, series: SeriesRef, mode: Mode = None, language: Languages = None, prefer: Prefer = None
+    user: UserRef,
+    series: SeriesRef,
+    mode: Mode = None,
+    language: Languages = None,
+    prefer: Prefer = None,
+    as_json: AsJson = False,
 ) -> None:
     """Tell USER about new chapters of SERIES. For what is followed already, the options are changed."""
 
@@ -50,13 +55,18 @@ def add(
                 await library.set_entry(connection, user_id, series_id, wishes)
         for missing in _not_brought(wishes.get("languages"), brought):
             print_note(f"No source of {title} brings {missing}: fascicle source add URL --language {missing}")
-        print_line(f"{plain(user)} {'now follows' if new else 'already follows'} {plain(title)}")
+        if as_json:
+            print_json({"user": user, "series_id": series_id, "created": new, **wishes})
+            return
+        word = "now follows" if new else "already follows"
+        changed = f"; changed: {', '.join(wishes)}" if wishes and not new else ""
+        print_line(f"{plain(user)} {word} {plain(title)}{changed}")
 
     run(command)
 
 
 @app.command("remove")
-def remove(user: UserRef, series: SeriesRef) -> None:
+def remove(user: UserRef, series: SeriesRef, as_json: AsJson = False) -> None:
     """Stop telling USER about SERIES."""
 
     async def command() -> None:
@@ -64,7 +74,10 @@ def remove(user: UserRef, series: SeriesRef) -> None:
             user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
                 gone = await library.unfollow(connection, user_id, series_id)
-        print_line(f"{plain(user)} {'no longer follows' if gone else 'did not follow'} {plain(title)}")
+        if as_json:
+            print_json({"user": user, "series_id": series_id, "removed": gone})
+        else:
+            print_line(f"{plain(user)} {'no longer follows' if gone else 'did not follow'} {plain(title)}")
 
     run(command)
 
@@ -77,17 +90,24 @@ def read(
     volume: Annotated[
         str | None, typer.Option(help="Its volume, where numbering begins anew in each.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """USER has read SERIES up to CHAPTER: nobody is told of what they have read."""
 
     async def command() -> None:
         number = None if chapter.lower() == "none" else _number(chapter, "chapter")
-        in_volume = None if volume is None else _number(volume, "volume")
+        in_volume = None if volume is None or number is None else _number(volume, "volume")
         async with database_only() as dependencies:
             user_id, (series_id, title) = await _pair(dependencies, user, series)
             async with transaction(dependencies.engine) as connection:
+                brought = await library.brought(connection, series_id)
+                if brought.numbering_restarts and number is not None and in_volume is None:
+                    raise UsageError("wrong_usage", f"{title} counts anew in each volume: say --volume, too.")
                 if not await library.mark_read(connection, user_id, series_id, number, in_volume):
                     raise _does_not_follow(user, title)
+        if as_json:
+            print_json({"user": user, "series_id": series_id, "read": number, "volume": in_volume})
+            return
         upto = f"up to {number:f}" if number is not None else "nothing"
         print_line(f"{plain(user)} has read {upto} of {plain(title)}")
 

@@ -25,6 +25,7 @@ from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
+from starter.context import check_is_text
 from starter.starting import notify_again, start_or_join, stop_workflow
 from workflows.source_state import SourceInput
 from workflows.sweep import SweepWorkflowInput
@@ -225,6 +226,7 @@ async def source_named(dependencies: Dependencies, wanted: str) -> dict[str, Any
 
 
 def _check_not_empty(wanted: str, what: str) -> None:
+    check_is_text(wanted)
     if not wanted.strip():
         raise UsageError("wrong_usage", f"Which {what}? Give an id or a title. See `fascicle source list`.")
 

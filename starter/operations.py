@@ -4,6 +4,7 @@ import asyncio
 import platform
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import typer
@@ -36,6 +37,10 @@ from starter.output import plain, print_facts, print_json, print_line, print_not
 from starter.schedules import ensure_schedules
 from starter.source import AsJson
 
+# Beyond the delay before it, how long telling of a chapter may take before it is worth a word.
+_TELLING_TAKES = 300.0
+_STALE = timedelta(minutes=30)
+
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
 
 
@@ -45,7 +50,9 @@ def status(as_json: AsJson = False) -> None:
     async def command() -> None:
         settings = effective_settings()
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            totals = await overview.totals(connection)
+            patience = settings.notify_delay_seconds + _TELLING_TAKES
+            totals = await overview.totals(connection, told_within_seconds=patience)
+            broken = [f"{adapter.name}: {adapter.error}" for adapter in dependencies.sites.broken]
             letters = await dead_letter.counts_by_code(connection)
             gates = await overview.gates(connection)
             swept = await sweeps.listing(connection)
@@ -54,12 +61,12 @@ def status(as_json: AsJson = False) -> None:
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
             shown = {"dead_letters": letters, "gates": gates, "sweeps": swept, "open_circuits": circuits}
-            print_json({**totals, **shown, **places})
+            print_json({**totals, **shown, "broken_adapters": broken, **places})
             return
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
-        for hint in _needs_a_person(totals, letters, swept, circuits):
+        for hint in [*_needs_a_person(totals, letters, swept, circuits), *broken]:
             print_note(f"! {hint}")
 
     run(command)
@@ -94,6 +101,14 @@ def _needs_a_person(
         for row in swept
         if row["failures"]
     ]
+    hints += [
+        f"the sweep of {row['site']} has not worked for long: temporal workflow query -w sweep-{row['site']} "
+        "--name status"
+        for row in swept
+        if row["last_success_at"] and datetime.now(UTC) - row["last_success_at"] > _STALE
+    ]
+    if totals["chapters_overdue"]:
+        hints.append(f"{totals['chapters_overdue']} chapters should have been told by now: fascicle doctor")
     if totals["deliveries_unconfirmed"]:
         count = totals["deliveries_unconfirmed"]
         hints.append(

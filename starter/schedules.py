@@ -15,15 +15,18 @@ from temporalio.client import (
     ScheduleUpdateInput,
 )
 
-from fascicle.domain.names import DIGEST_SCHEDULE, HOUSEKEEPING_SCHEDULE, MAIN_QUEUE
+from fascicle.domain.names import DIGEST_SCHEDULE, HOUSEKEEPING_SCHEDULE, MAIN_QUEUE, RECONCILE_SCHEDULE
 from fascicle.runtime.settings import Settings
 
 
 async def ensure_schedules(client: Client, settings: Settings) -> None:
-    every = timedelta(seconds=settings.digest_every_seconds)
-    await _ensure(client, DIGEST_SCHEDULE, _schedule("DigestWorkflow", DIGEST_SCHEDULE, every))
-    daily = _schedule("HousekeepingWorkflow", HOUSEKEEPING_SCHEDULE, timedelta(days=1))
-    await _ensure(client, HOUSEKEEPING_SCHEDULE, daily)
+    wanted = {
+        DIGEST_SCHEDULE: ("DigestWorkflow", timedelta(seconds=settings.digest_every_seconds)),
+        RECONCILE_SCHEDULE: ("ReconcileWorkflow", timedelta(seconds=settings.reconcile_every_seconds)),
+        HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
+    }
+    for name, (workflow, every) in wanted.items():
+        await _ensure(client, name, _schedule(workflow, name, every))
 
 
 async def _ensure(client: Client, name: str, schedule: Schedule) -> None:
@@ -36,10 +39,16 @@ async def _ensure(client: Client, name: str, schedule: Schedule) -> None:
 def _updated(given: ScheduleUpdateInput, wanted: Schedule) -> ScheduleUpdate | None:
     """What runs and how often is ours; whether it is paused is the operator's. None: nothing to change."""
     current = given.description.schedule
-    if current.spec.intervals == wanted.spec.intervals:
+    if _essence(current) == _essence(wanted):
         return None
     current.spec, current.action, current.policy = wanted.spec, wanted.action, wanted.policy
     return ScheduleUpdate(schedule=current)
+
+
+def _essence(schedule: Schedule) -> tuple[object, ...]:
+    action = schedule.action
+    assert isinstance(action, ScheduleActionStartWorkflow)
+    return action.workflow, action.task_queue, schedule.spec.intervals, schedule.policy.overlap
 
 
 def _schedule(workflow: str, name: str, every: timedelta) -> Schedule:

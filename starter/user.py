@@ -11,7 +11,7 @@ from fascicle.runtime.notifier import check_channel, masked
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
 from fascicle.storage.database import transaction
-from starter.context import database_only, run
+from starter.context import check_is_text, database_only, run
 from starter.output import plain, print_json, print_line, print_table
 from starter.source import AsJson, check_languages
 
@@ -24,6 +24,7 @@ Trusted = Annotated[
 ]
 
 MAX_NAME = 100
+MAX_CAP = 1_000_000
 MODES = ("immediate", "hourly", "daily", "off")
 
 
@@ -81,8 +82,9 @@ def set_wishes(
     time_zone: Annotated[str | None, typer.Option(help="For the daily digest: Europe/Berlin.")] = None,
     digest_hour: Annotated[int | None, typer.Option(help="Hour of the daily digest.", min=0, max=23)] = None,
     cap: Annotated[
-        int | None, typer.Option(help="Messages a day before the rest becomes a digest.", min=0)
+        str | None, typer.Option(help="Messages a day before the rest becomes a digest; or `default`.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """How a user wants to be told."""
 
@@ -92,9 +94,10 @@ def set_wishes(
             "languages": None if language is None else checked_languages(language) or [],
             "time_zone": time_zone,
             "digest_hour": digest_hour,
-            "daily_cap": cap,
         }
-        given = {name: value for name, value in wishes.items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
+        if cap is not None:
+            given["daily_cap"] = _cap(cap)
         if not given:
             raise UsageError("wrong_usage", "Nothing to set. See `fascicle user set --help`.")
         async with database_only() as dependencies:
@@ -105,12 +108,16 @@ def set_wishes(
                         "wrong_time_zone", f"{time_zone!r} is no time zone: use names such as Europe/Berlin."
                     )
                 await library.set_wishes(connection, user_id, given)
-        print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
+        if as_json:
+            print_json({"user": user, **given})
+        else:
+            print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
 
     run(command)
 
 
 async def user_named(dependencies: Dependencies, wanted: str) -> str:
+    check_is_text(wanted)
     async with transaction(dependencies.engine) as connection:
         user_id = await library.find_user(connection, wanted)
     if user_id is None:
@@ -126,21 +133,34 @@ def checked_mode(mode: str) -> str:
 
 def checked_languages(languages: list[str]) -> list[str] | None:
     """None: any."""
-    if languages == ["any"]:
+    if "any" in languages:
+        if len(languages) > 1:
+            raise UsageError("wrong_usage", "Either `any`, or the languages one by one.")
         return None
     check_languages(languages)
     return languages
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
-    check_channel(url)
+    kinds = check_channel(url)
     if not trusted:
-        check_is_allowed(url, settings.channel_schemas)
+        check_is_allowed(url, kinds, settings.channel_schemas)
     return url
 
 
+def _cap(text: str) -> int | None:
+    """None: as the settings say."""
+    if text == "default":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) > MAX_CAP:
+        raise UsageError("wrong_usage", f"A cap is a number up to {MAX_CAP}, or `default`.")
+    return int(text)
+
+
 def _words(value: Any) -> str:
-    return (", ".join(value) or "any") if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(value) or "any"
+    return "default" if value is None else str(value)
 
 
 def _check_name(name: str) -> None:

@@ -1,5 +1,6 @@
 """ReplayLettersWorkflow: try again what failed for good, letter by letter (C11, C15)."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from temporalio import workflow
@@ -7,7 +8,7 @@ from temporalio.common import Priority
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import BaseModel
+    from pydantic import BaseModel, ValidationError
 
     from activities.chapter import IngestInput
     from activities.dead_letter import DeadLetterActivities, Letter, LetterPage, LettersInput, ReopenInput
@@ -68,19 +69,29 @@ class ReplayLettersWorkflow:
 
     async def _replay_or_note(self, letter: Letter) -> None:
         # Settled first: if the job fails once more, it writes a letter of its own.
+        await self._keep_books(DeadLetterActivities.reopen, letter)
+        try:
+            await self._replay(letter)
+        except ApplicationError:
+            why = "it has no workflow: `fascicle setup` starts it, unless its source was removed"
+        except (ValidationError, KeyError):
+            why = "its input cannot be read: it was written by another version"
+        else:
+            self._result.replayed.append(letter.id)
+            return
+        self._result.failed[letter.id] = why
+        await self._keep_books(DeadLetterActivities.put_back, letter)
+
+    async def _keep_books(
+        self, activity: Callable[[DeadLetterActivities, ReopenInput], Awaitable[None]], letter: Letter
+    ) -> None:
         await workflow.execute_activity_method(
-            DeadLetterActivities.reopen,
+            activity,
             ReopenInput(letter_id=letter.id, now=workflow.now()),
             start_to_close_timeout=timedelta(seconds=30),
             retry_policy=policies.BOOKS,
             summary=f"letter {letter.id}: {letter.kind} {letter.job_key}",
         )
-        try:
-            await self._replay(letter)
-        except ApplicationError:
-            self._result.failed[letter.id] = "it has no workflow: fascicle setup starts it"
-        else:
-            self._result.replayed.append(letter.id)
 
     async def _replay(self, letter: Letter) -> None:
         job = letter.job_input
@@ -106,4 +117,9 @@ class ReplayLettersWorkflow:
             summary=f"replay: {ingest.series_title} {ingest.chapter.key}",
             priority=_PRIORITY,
             again=True,
+            attributes={
+                "Site": ingest.site,
+                "SourceId": ingest.source_id,
+                "SeriesId": ingest.series_id,
+            },
         )

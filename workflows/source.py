@@ -9,6 +9,7 @@ from temporalio.common import Priority, SearchAttributeKey
 with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
     from activities.chapter import IngestInput
+    from activities.replay import ReplayResult
     from activities.source import PollResult, SourceFacts, Wait
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.cadence import Cadence
@@ -128,9 +129,11 @@ class SourceWorkflow:
         if self._wishes.pause is not None:
             await self._record_pause(*self._wishes.pause)
         while self._wishes.pins:
+            due_at = self._state.due_at
             self._settle(await self._calls.pin(self._wishes.pins.pop(0)), self._state.last_outcome)
+            self._state.due_at = min(due_at, self._state.due_at)
         self._heed_the_sweep()
-        while self._wishes.replays and not self._wishes.stop:
+        while self._wishes.replays and not self._wishes.interrupt():
             await self._replay(self._wishes.replays.pop(0))
 
     def _heed_the_sweep(self) -> None:
@@ -163,7 +166,7 @@ class SourceWorkflow:
             if result.bulk or self._state.refused_starts >= REFUSED_STARTS_BEFORE_BATCH:
                 await self._read_everything()
                 return
-            if result.owed:
+            if result.owed or self._state.owed_after is not None:
                 await self._announce_owed()
             self._settle(result.facts, f"{started} new" if started else "nothing new")
         except GaveUp as failure:
@@ -196,25 +199,38 @@ class SourceWorkflow:
             summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
             priority=self._priority(),
             again=again,
+            attributes={
+                "Site": self._source.site,
+                "SourceId": self._source.source_id,
+                "SeriesId": self._source.series_id,
+            },
         )
 
     async def _replay(self, wanted: str) -> None:
         """Ingest what the site lists under that key or range once more; its other chapters are not judged."""
+        cursor, found, refusals = None, 0, 0
         try:
-            result = await self._calls.find_chapters(self._priority(), wanted)
-            while result.wait is not None:
+            while True:
+                result = await self._calls.find_chapters(self._priority(), wanted, cursor)
+                cursor = result.cursor
+                found += await self._ingest_again(result)
+                if result.wait is None:
+                    break
                 if not await self._sit_out(result.wait):
+                    self._wishes.replays.append(wanted)  # after the pause; a stop forgets it
                     return
-                result = await self._calls.find_chapters(self._priority(), wanted)
+                refusals = self._count_refusal(refusals, result.wait)
         except GaveUp as failure:
             self._state.last_outcome = f"replay of {wanted} failed: {failure.error.error_code}"
             return
+        self._state.last_outcome = f"replayed {found} chapters ({wanted})"
+
+    async def _ingest_again(self, result: ReplayResult) -> int:
         for chapter in result.chapters:
             await self._start_ingesting_one(chapter, again=True)
         if result.stored:
             await self._announce_owed()
-        found = result.stored + len(result.chapters)
-        self._state.last_outcome = f"replayed {found} chapters ({wanted})"
+        return result.stored + len(result.chapters)
 
     async def _read_everything(self) -> None:
         """Store the whole list in batches, then tell followers what of it is news."""
@@ -244,7 +260,8 @@ class SourceWorkflow:
             refusals = self._count_refusal(refusals, result.wait)
 
     async def _announce_owed(self) -> None:
-        after, more = 0, True
+        """Start telling of everything that is owed; the rest of a very long list is left to the next run."""
+        after, more = self._state.owed_after or 0, True
         while more and not workflow.info().is_continue_as_new_suggested():
             page = await self._calls.list_owed(after)
             for owed in page.chapters:
@@ -257,7 +274,7 @@ class SourceWorkflow:
                 await tell_followers(notify, self._priority())
                 after = owed.chapter_id
             more = page.more
-        self._state.more_owed = more
+        self._state.owed_after = after if more else None
 
     async def _continue_as_new_if_suggested(self) -> None:
         if self._wishes.stop or not workflow.info().is_continue_as_new_suggested():
@@ -325,7 +342,8 @@ class SourceWorkflow:
         self._state.last_outcome = outcome
         if facts is not None:
             self._state.facts = facts
-            self._state.due_at = workflow.now() if self._state.more_owed else facts.next_check_at
+            unfinished = self._state.owed_after is not None
+            self._state.due_at = workflow.now() if unfinished else facts.next_check_at
 
     def _priority(self) -> Priority:
         facts = self._state.facts

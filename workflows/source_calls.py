@@ -87,11 +87,11 @@ class SourceCalls:
                 raise
             raise _gave_up(error, policy.maximum_attempts) from error
 
-    async def find_chapters(self, priority: Priority, wanted: str) -> ReplayResult:
+    async def find_chapters(self, priority: Priority, wanted: str, cursor: str | None) -> ReplayResult:
         try:
             return await workflow.execute_activity_method(
                 ReplayActivities.find_chapters,
-                ReplayInput(source_id=self._source_id, wanted=wanted, now=workflow.now()),
+                ReplayInput(source_id=self._source_id, wanted=wanted, now=workflow.now(), cursor=cursor),
                 task_queue=FETCH_QUEUE,
                 start_to_close_timeout=timedelta(hours=1),
                 heartbeat_timeout=_HEARTBEAT,

@@ -25,8 +25,8 @@ class SourceState(BaseModel):
     refused_starts: int = 0
     woken: bool = False
     """The sweep saw something new; the next poll is to fetch it."""
-    more_owed: bool = False
-    """Too many followers' chapters for one run: the next run goes on telling."""
+    owed_after: int | None = None
+    """More chapters are to be told than fit one run: the next run goes on after this one."""
     last_poll_at: datetime | None = None
     last_outcome: str = "not polled yet"
 

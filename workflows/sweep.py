@@ -1,5 +1,6 @@
 """SweepWorkflow: looks at a site's list of news every few minutes and wakes the sources concerned (C16)."""
 
+import asyncio
 from datetime import datetime, timedelta
 
 from temporalio import workflow
@@ -12,6 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.sweep import SweepActivities, SweepFailure, SweepInput, SweepResult
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import FETCH_QUEUE
+    from fascicle.domain.sweep import SweepProgress
     from workflows import policies
     from workflows.failures import error_record
 
@@ -35,6 +37,8 @@ class SweepState(BaseModel):
     interval_seconds: float = 120
     last_sweep_at: datetime | None = None
     last_outcome: str = "not swept yet"
+    progress: SweepProgress | None = None
+    """Of a sweep that was told to wait in the middle."""
 
 
 class SweepWorkflowInput(BaseModel):
@@ -61,11 +65,15 @@ class SweepWorkflow:
 
     @workflow.run
     async def run(self, sweep: SweepWorkflowInput) -> SweepStatus:
-        while not self._stopped:
-            delay, why = await self._sweep()
-            await self._rest(delay, why)
-            if workflow.info().is_continue_as_new_suggested() and not self._stopped:
-                workflow.continue_as_new(SweepWorkflowInput(site=self._site, state=self._state))
+        try:
+            while not self._stopped:
+                delay, why = await self._sweep()
+                await self._rest(delay, why)
+                if workflow.info().is_continue_as_new_suggested() and not self._stopped:
+                    workflow.continue_as_new(SweepWorkflowInput(site=self._site, state=self._state))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._release_sources())
+            raise
         await self._release_sources()
         return self.status()
 
@@ -80,7 +88,8 @@ class SweepWorkflow:
 
     @workflow.query
     def status(self) -> SweepStatus:
-        return SweepStatus(site=self._site, waiting_for=self._waiting_for, **self._state.model_dump())
+        state = self._state.model_dump(exclude={"progress"})
+        return SweepStatus(site=self._site, waiting_for=self._waiting_for, **state)
 
     async def _sweep(self) -> tuple[timedelta, str]:
         """One round: how long to rest, and why."""
@@ -95,7 +104,9 @@ class SweepWorkflow:
             return await self._record_failure(error_record(error))
         self._state.interval_seconds = result.interval_seconds
         if result.wait is not None:
+            self._state.progress = result.progress
             return await self._sit_out(result)
+        self._state.progress = None
         self._state.refusals = self._state.failures = 0
         if not result.sources:
             self._state.last_outcome = "nobody follows anything here"
@@ -107,7 +118,7 @@ class SweepWorkflow:
     async def _look(self) -> SweepResult:
         return await workflow.execute_activity_method(
             SweepActivities.sweep_site,
-            SweepInput(site=self._site, now=workflow.now()),
+            SweepInput(site=self._site, now=workflow.now(), progress=self._state.progress),
             task_queue=FETCH_QUEUE,
             start_to_close_timeout=timedelta(minutes=10),
             heartbeat_timeout=timedelta(seconds=15),
@@ -131,6 +142,7 @@ class SweepWorkflow:
 
     async def _record_failure(self, error: ErrorRecord) -> tuple[timedelta, str]:
         self._state.failures += 1
+        self._state.progress = None
         await workflow.execute_activity_method(
             SweepActivities.record_sweep_failure,
             SweepFailure(site=self._site, failures=self._state.failures, error=error),
@@ -173,7 +185,10 @@ class SweepWorkflow:
 
 
 def _outcome(result: SweepResult) -> str:
-    read = f"{result.entries} entries on {result.pages} pages, {result.woken} sources woken"
+    progress = result.progress
+    read = f"{result.woken} sources woken"
+    if progress is not None:
+        read = f"{progress.entries} entries on {progress.pages} pages, {read}"
     return f"more was new than the site shows: {read}" if result.gap else read
 
 

@@ -101,6 +101,8 @@ class LatestPage:
 
     entries: Sequence[LatestEntry]
     next_cursor: str | None
+    rows: int
+    """How many entries the page had, those in other languages or without use to us included."""
 
 
 def fold_uploads(

@@ -9,6 +9,7 @@ TASK_QUEUES = (MAIN_QUEUE, FETCH_QUEUE, DELIVER_QUEUE)
 
 DIGEST_SCHEDULE = "digests"
 HOUSEKEEPING_SCHEDULE = "housekeeping"
+RECONCILE_SCHEDULE = "reconcile"
 
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"

@@ -7,14 +7,14 @@ from pydantic import BaseModel
 
 from fascicle.domain.chapter import LatestEntry
 
-# For sites without times: how many of the entries last read are remembered.
-_REMEMBERED = 2000
+# How many of the entries last read are remembered.
+_REMEMBERED = 1000
 # An upload that is listed but cannot be found in its series' own list wakes the source this often.
 MOST_WAKES = 3
 
 
 class SweepCursor(BaseModel):
-    """How far a site's list has been read. By time where the site gives times, else by what was there."""
+    """How far a site's list has been read: by time where the site gives times, else by what was there."""
 
     at: datetime | None = None
     seen: list[str] = []
@@ -26,49 +26,44 @@ class SweepCursor(BaseModel):
         return self.at is None and not self.seen
 
 
-class SweepReading:
-    """One walk down the list. Feed it pages until `is_over`; `has_gap` tells that it ended too early."""
+class SweepProgress(BaseModel):
+    """One walk down the list, so far. Survives waits: beginning at the top again might never get anywhere."""
 
-    def __init__(self, cursor: SweepCursor, overlap: timedelta) -> None:
-        self._cursor = cursor
-        self._overlap = overlap
-        self._seen = set(cursor.seen)
-        self.entries: dict[str, LatestEntry] = {}
-        self.pages = 0
-        self._caught_up = cursor.is_first
+    page: str | None = None
+    """Where to go on; None: at the top."""
+    pages: int = 0
+    entries: int = 0
+    newest: datetime | None = None
+    seen: list[str] = []
+    wakes: dict[str, int] = {}
+    reached: bool = False
+    """The last sweep began here: everything since has been read."""
 
-    def add(self, entries: Sequence[LatestEntry]) -> None:
+    def take(
+        self, entries: Sequence[LatestEntry], cursor: SweepCursor, overlap: timedelta, *, is_last: bool
+    ) -> None:
         self.pages += 1
-        self.entries.update((entry.upload_id, entry) for entry in entries)
-        self._caught_up = self._caught_up or self._reaches_back(entries)
+        self.entries += len(entries)
+        times = [entry.at for entry in entries if entry.at]
+        self.newest = max([*times, *([self.newest] if self.newest else [])], default=None)
+        self.seen = list(dict.fromkeys([*self.seen, *(entry.upload_id for entry in entries)]))[:_REMEMBERED]
+        # The last entry decides: an old one that was put to the top again proves nothing.
+        self.reached = cursor.is_first or (
+            bool(entries) and _was_there(entries[-1], cursor, overlap, by_id_too=is_last)
+        )
 
-    @property
-    def is_over(self) -> bool:
-        return self._caught_up
-
-    @property
-    def has_gap(self) -> bool:
-        """The list ended before the place where the last sweep began: something between may be missing."""
-        if self._caught_up or not self.entries:
-            return False
-        return not any(self._was_there(entry) for entry in self.entries.values())
-
-    def _reaches_back(self, entries: Sequence[LatestEntry]) -> bool:
-        # The last of the page decides: an old entry that was put to the top again proves nothing.
-        return bool(entries) and self._was_there(entries[-1])
-
-    def _was_there(self, entry: LatestEntry) -> bool:
-        if entry.at is not None and self._cursor.at is not None:
-            return entry.at < self._cursor.at - self._overlap
-        return entry.upload_id in self._seen
-
-    def next_cursor(self, now: datetime, wakes: dict[str, int]) -> SweepCursor:
+    def next_cursor(self, cursor: SweepCursor, now: datetime) -> SweepCursor:
         """Where the next sweep may stop. Times in the future would hide what comes before them."""
-        times = [min(entry.at, now) for entry in self.entries.values() if entry.at]
-        newest = max([*times, *([self._cursor.at] if self._cursor.at else [])], default=None)
-        timeless = [key for key, entry in self.entries.items() if entry.at is None]
-        seen = list(dict.fromkeys([*timeless, *self._cursor.seen]))[:_REMEMBERED]
-        return SweepCursor(at=newest, seen=seen, wakes=wakes)
+        times = [min(at, now) for at in (self.newest, cursor.at) if at]
+        seen = list(dict.fromkeys([*self.seen, *cursor.seen]))[:_REMEMBERED]
+        return SweepCursor(at=max(times, default=None), seen=seen, wakes=self.wakes)
+
+
+def _was_there(entry: LatestEntry, cursor: SweepCursor, overlap: timedelta, *, by_id_too: bool) -> bool:
+    """Times are surer than ids; but a short list may end before it gets old enough."""
+    if entry.at is not None and cursor.at is not None:
+        return entry.at < cursor.at - overlap or (by_id_too and entry.upload_id in cursor.seen)
+    return entry.upload_id in cursor.seen
 
 
 def count_wakes(cursor: SweepCursor, unstored: Sequence[str]) -> tuple[set[str], dict[str, int]]:

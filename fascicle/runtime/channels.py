@@ -28,17 +28,17 @@ _FILE_PARAMETERS = ("template", "keyfile", "subfile", "pgpkey", "attach", "file"
 EVERYTHING = "*"
 
 
-def check_is_allowed(url: str, allowed: Collection[str]) -> None:
+def check_is_allowed(url: str, kinds: Collection[str], allowed: Collection[str]) -> None:
     """A UsageError for a URL that ordinary users may not have; it never repeats the URL: it is a secret."""
     if EVERYTHING in allowed:
         return
-    schema, _, rest = url.partition("://")
-    if schema.strip().lower() not in allowed:
+    if not set(kinds) & set(allowed):
         raise UsageError(
             "channel_not_allowed",
-            f"Channels of the kind {schema[:20]!r} are not open to users. Add it with --trusted if you vouch "
-            "for it, or name the kind in FASCICLE_CHANNEL_SCHEMAS.",
+            f"Channels of the kind {'/'.join(sorted(kinds))} are not open to users. Add it with --trusted if "
+            "you vouch for it, or name the kind in FASCICLE_CHANNEL_SCHEMAS.",
         )
+    rest = url.partition("://")[2]
     for name, _ in parse_qsl(urlsplit(f"x://{rest}").query, keep_blank_values=True):
         if name.lower().lstrip("+-:") in _FILE_PARAMETERS:
             raise UsageError(

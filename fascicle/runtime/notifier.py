@@ -65,7 +65,8 @@ class Notifier:
         trusted = self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
         with _SocketGuard(enabled=not trusted), _CapturedLog() as log:
             try:
-                ok = bool(channel.notify(title=message.title, body=message.body))
+                body = fitted(message.body, int(channel.body_maxlen or 0))
+                ok = bool(channel.notify(title=message.title, body=body))
             except Exception as error:
                 return Sent(False, certain=False, error=f"Apprise broke: {type(error).__name__}")
         if ok:
@@ -78,8 +79,17 @@ def _never_arrived(said: str) -> bool:
     return bool(_REFUSED.search(said)) or any(hint in said for hint in _UNREACHED)
 
 
-def check_channel(url: str) -> None:
-    """A UsageError when Apprise cannot use the URL. It never repeats it: it is a secret."""
+def fitted(body: str, most: int) -> str:
+    """What a service takes: whole lines, as many as fit. Sent too long, it would be refused every time."""
+    if not most or len(body) <= most:
+        return body
+    kept = body[: max(0, most - 2)].rpartition("\n")[0] or body[: max(0, most - 2)]
+    return f"{kept}\n…"
+
+
+def check_channel(url: str) -> set[str]:
+    """The kinds of Apprise URL that this one is (a service's own https:// address is one of them, too), or a
+    UsageError when Apprise cannot use it, which never repeats it: it is a secret."""
     channel = _channel(url)
     if channel is None:
         raise UsageError(
@@ -91,6 +101,12 @@ def check_channel(url: str) -> None:
             "several_targets",
             "That URL has several targets. Add one channel for each, so that a retry reaches nobody twice.",
         )
+    return _kinds(channel.protocol) | _kinds(channel.secure_protocol)
+
+
+def _kinds(protocol: Any) -> set[str]:
+    """Apprise gives one, several or none."""
+    return {protocol} if isinstance(protocol, str) else set(protocol or ())
 
 
 def masked(url: str) -> str:

@@ -106,6 +106,8 @@ class Settings(BaseSettings):
     """Messages a person gets at once within a day, unless they chose otherwise; the rest is a digest."""
     digest_every_seconds: float = Field(300, ge=1)
     """How often it is looked whose digest is due."""
+    reconcile_every_seconds: float = Field(60, ge=1)
+    """How often it is looked for what nobody looks after any more."""
     channel_schemas: CommaList = SAFE_SCHEMAS
     """Kinds of Apprise URLs that ordinary users may be told through; `*` for all."""
     dead_letter_days: Seconds = 90

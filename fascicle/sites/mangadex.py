@@ -126,7 +126,7 @@ class MangaDex:
         following = offset + LATEST_STEP
         more = len(rows) == LATEST_PAGE and following + LATEST_PAGE <= WINDOW
         entries = [entry for row in rows if (entry := _latest_entry(row)) is not None]
-        return LatestPage(entries, str(following) if more else None)
+        return LatestPage(entries, str(following) if more else None, len(rows))
 
     async def _feed(
         self, key: str, languages: Sequence[str], limit: int, offset: int, extra: dict[str, str]

@@ -71,7 +71,7 @@ class WeebCentral:
         entries = [entry for card in cards if (entry := _latest_entry(card)) is not None]
         if not entries and (cards or number == 1):
             raise _unexpected(answer, "no updates in it")
-        return LatestPage(entries, str(number + 1) if entries else None)
+        return LatestPage(entries, str(number + 1) if entries else None, len(cards))
 
 
 def _unexpected(answer: Answer, what: str) -> RetryableError:

@@ -24,9 +24,10 @@ with listed as (
   ) as t (chapter_key, number, raw_number, volume, title, published_at, url, external, news, unavailable)
 ), chapters as (
   insert into logical_chapter as c (series_id, chapter_key, number, raw_number, volume, title, published_at,
-    first_detected_at, updated_at, announce)
+    first_detected_at, updated_at, announce, owed_at)
   select :series_id, chapter_key, number, raw_number, volume, title, published_at,
-    :now, :now, case when news then 'owed' else 'silent' end
+    :now, :now, case when news then 'owed' else 'silent' end,
+    case when news then cast(:now as timestamptz) end
   from listed order by chapter_key
   on conflict (series_id, chapter_key) do update set
     volume = coalesce(c.volume, excluded.volume),
@@ -198,16 +199,26 @@ async def settled_keys(
 
 
 async def owed_chapters(
-    connection: AsyncConnection, source_id: str, *, after: int, limit: int
+    connection: AsyncConnection,
+    source_id: str,
+    *,
+    after: int = 0,
+    limit: int,
+    before: datetime | None = None,
+    now: datetime | None = None,
 ) -> list[tuple[int, str]]:
-    """Chapters of this source that followers have not been told of: (chapter id, key), by id."""
+    """Chapters of this source that followers have not been told of: (chapter id, key), by id.
+
+    `before` leaves out what became owed later, for somebody is at it; except for what became so just `now`.
+    """
     rows = await connection.execute(
         text("""select c.id, c.chapter_key from logical_chapter c
                 join source on source.series_id = c.series_id
                 join chapter_source s on s.chapter_id = c.id and s.source_id = source.id
                 where source.id = :source_id and c.announce = 'owed' and c.id > :after
+                  and (c.owed_at < coalesce(cast(:before as timestamptz), 'infinity') or c.owed_at = :now)
                 order by c.id limit :limit"""),
-        {"source_id": source_id, "after": after, "limit": limit},
+        {"source_id": source_id, "after": after, "limit": limit, "before": before, "now": now},
     )
     return [(chapter_id, key) for chapter_id, key in rows]
 

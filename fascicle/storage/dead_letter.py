@@ -163,3 +163,14 @@ async def settle(connection: AsyncConnection, letter_id: int, state: str, now: d
         {"id": letter_id, "state": state, "now": now},
     )
     return result.rowcount == 1
+
+
+async def put_back(connection: AsyncConnection, letter_id: int) -> None:
+    """Open a replayed letter again, unless the job has written a new one by now."""
+    await connection.execute(
+        text("""update dead_letter d set state = 'open', settled_at = null
+                where id = :id and state = 'replayed' and not exists (
+                  select 1 from dead_letter other
+                  where other.kind = d.kind and other.job_key = d.job_key and other.state = 'open')"""),
+        {"id": letter_id},
+    )

@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from fascicle.storage.readers import IS_READ, LINK
 
 # A digest, its lines and its deliveries are one statement: a crash leaves all of them or none. What was read
-# in the meantime, or is no longer followed, is dropped.
+# in the meantime, or is no longer followed, is dropped. Locked rows are another run's, which was given up for
+# dead too early.
 _COMPOSE = text(f"""
 with waiting as (
   select distinct user_id, mode from notification
@@ -23,6 +24,7 @@ with waiting as (
   join logical_chapter c on c.id = n.chapter_id join series on series.id = c.series_id
   left join library_entry e on e.user_id = n.user_id and e.series_id = c.series_id
   where n.digest_id is null and n.digest_at <= :now
+  for update of n skip locked
 ), dropped as (
   update notification set mode = 'dropped' where id in (select id from due where pointless)
 ), composed as (

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.names import new_id
+from fascicle.storage.readers import IS_READ, WANTED_LANGUAGES
 
 USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap")
 ENTRY_WISHES = ("mode", "languages", "preferred_source")
@@ -18,6 +19,7 @@ ENTRY_WISHES = ("mode", "languages", "preferred_source")
 class Brought:
     """What the sources of a series bring."""
 
+    numbering_restarts: bool
     sites: list[str]
     sources: list[str]
     languages: list[str]
@@ -108,7 +110,11 @@ async def brought(connection: AsyncConnection, series_id: str) -> Brought:
             {"id": series_id},
         )
     )
+    restarts = await connection.scalar(
+        text("select numbering_restarts from series where id = :id"), {"id": series_id}
+    )
     return Brought(
+        numbering_restarts=bool(restarts),
         sites=sorted({site for site, _, _ in rows}),
         sources=[source_id for _, source_id, _ in rows],
         languages=sorted({language for _, _, languages in rows for language in languages}),
@@ -127,11 +133,11 @@ async def is_time_zone(connection: AsyncConnection, name: str) -> bool:
 async def entries(connection: AsyncConnection, user_id: str) -> list[dict[str, Any]]:
     """What a person follows, how they are told of it, and how far they have read."""
     rows = await connection.execute(
-        text("""select series.id as series_id, series.title as series, series.latest_chapter,
+        text(f"""select series.id as series_id, series.title as series, series.latest_chapter,
                   e.read_number, e.read_volume, coalesce(e.mode, u.mode) as mode,
-                  coalesce(e.languages, nullif(u.languages, '{}')) as languages, e.preferred_source,
+                  {WANTED_LANGUAGES} as languages, e.preferred_source,
                   (select count(*) from logical_chapter c where c.series_id = series.id
-                     and c.number > coalesce(e.read_number, -1)) as unread
+                     and not {IS_READ}) as unread
                 from library_entry e join series on series.id = e.series_id
                 join app_user u on u.id = e.user_id
                 where e.user_id = :user_id order by series.title"""),

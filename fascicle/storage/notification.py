@@ -14,7 +14,7 @@ from fascicle.storage.readers import IS_READ, LINK, WANTED_LANGUAGES
 _LOCK = text("""
 select 1 from app_user where id in (
   select e.user_id from library_entry e join logical_chapter c on c.series_id = e.series_id
-  where c.id = :chapter_id and e.user_id > :after order by e.user_id limit :limit)
+  where c.id = :chapter_id and e.notify and e.user_id > :after order by e.user_id limit :limit)
 order by id for no key update
 """)
 
@@ -102,44 +102,83 @@ async def fan_out(
     return FanOutPage(*rows.one())
 
 
-async def mark_announced(connection: AsyncConnection, chapter_id: int, now: datetime) -> None:
-    """Everyone who followed when it came has their row; who follows later is not told of the past."""
-    await connection.execute(
-        text("""update logical_chapter set announce = 'done', announced_at = :now
-                where id = :id and announce = 'owed'"""),
-        {"id": chapter_id, "now": now},
+async def owed_round(connection: AsyncConnection, chapter_id: int) -> int:
+    found: int | None = await connection.scalar(
+        text("select owed_round from logical_chapter where id = :id"), {"id": chapter_id}
     )
+    return found or 0
+
+
+async def mark_announced(
+    connection: AsyncConnection, chapter_id: int, owed_round: int, now: datetime
+) -> bool:
+    """Everyone who followed when it came has their row; who follows later is not told of the past.
+
+    False: there is a reason to tell that came after `owed_round` was read.
+    """
+    result = await connection.execute(
+        text("""update logical_chapter
+                set announce = case announce when 'owed' then 'done' else announce end,
+                    announced_at = case announce when 'owed' then :now else announced_at end
+                where id = :id and owed_round = :round"""),
+        {"id": chapter_id, "round": owed_round, "now": now},
+    )
+    return result.rowcount > 0
+
+
+# First which languages of which chapters are new; only if there are any, whether a follower waits for one.
+_OWE_NEW_LANGUAGES = text(f"""
+with fresh as (
+  select c.id, array_agg(up.language) as languages from logical_chapter c
+  cross join lateral (
+    select up.language from chapter_source s
+    join chapter_upload up on up.source_id = s.source_id and up.chapter_key = s.chapter_key
+    where s.chapter_id = c.id and up.language is not null
+    group by up.language having min(up.first_seen_at) = :now) as up
+  where c.series_id = :series_id and c.chapter_key = any(cast(:keys as text[]))
+  group by c.id
+)
+update logical_chapter c set announce = 'owed', owed_round = owed_round + 1,
+  owed_at = case announce when 'owed' then owed_at else :now end,
+  -- Null while everyone is still to be told for the first time.
+  announced_at = case when announce = 'owed' and announced_at is null then null
+                      else least(announced_at, :now) end
+from fresh
+where c.id = fresh.id and exists (
+  select 1 from library_entry e join app_user u on u.id = e.user_id
+  where e.series_id = c.series_id and e.notify and {WANTED_LANGUAGES} && fresh.languages
+    and not exists (select 1 from notification n where n.chapter_id = c.id and n.user_id = e.user_id))
+""")
 
 
 async def owe_new_languages(
     connection: AsyncConnection, series_id: str, keys: Collection[str], now: datetime
 ) -> bool:
-    """Chapters told already, of which the first upload in some follower's language came just `now`."""
+    """Owe chapters once more of which the first upload in some follower's language came just `now`."""
+    if not keys:
+        return False
     result = await connection.execute(
-        text(f"""update logical_chapter c set announce = 'owed', announced_at = least(announced_at, :now)
-                where c.series_id = :series_id and c.chapter_key = any(cast(:keys as text[]))
-                  and c.announce <> 'owed' and exists (
-                    select 1 from library_entry e join app_user u on u.id = e.user_id
-                    where e.series_id = c.series_id and e.notify and {WANTED_LANGUAGES} is not null
-                      and not exists (
-                        select 1 from notification n where n.chapter_id = c.id and n.user_id = e.user_id)
-                      and (select min(up.first_seen_at) from chapter_source s
-                           join chapter_upload up
-                             on up.source_id = s.source_id and up.chapter_key = s.chapter_key
-                           where s.chapter_id = c.id and up.language = any({WANTED_LANGUAGES})) = :now)"""),
-        {"series_id": series_id, "keys": list(keys), "now": now},
+        _OWE_NEW_LANGUAGES, {"series_id": series_id, "keys": list(keys), "now": now}
     )
     return result.rowcount > 0
 
 
-async def unfinished(connection: AsyncConnection) -> list[tuple[str, int]]:
-    """Chapters that are owed to followers, or have messages under way: (series id, chapter id)."""
+async def unfinished(
+    connection: AsyncConnection, *, before: datetime | None = None, limit: int | None = None
+) -> list[tuple[str, int]]:
+    """Chapters that are owed to followers, or have messages under way: (series id, chapter id).
+
+    `before`: only what should have been told, or tried, by then.
+    """
     rows = await connection.execute(
-        text("""select series_id, id from logical_chapter where announce = 'owed'
+        text("""select series_id, id from logical_chapter
+                where announce = 'owed' and owed_at < coalesce(cast(:before as timestamptz), 'infinity')
                 union
                 select c.series_id, c.id from delivery d join logical_chapter c on c.id = d.chapter_id
                 where d.state in ('pending', 'sending')
-                order by 2""")
+                  and d.next_attempt_at < coalesce(cast(:before as timestamptz), 'infinity')
+                order by 2 limit :limit"""),
+        {"before": before, "limit": limit},
     )
     return [(series_id, chapter_id) for series_id, chapter_id in rows]
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 
-async def totals(connection: AsyncConnection) -> dict[str, Any]:
+async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> dict[str, Any]:
     rows = await connection.execute(
         text("""select
             (select count(*) from source where removed_at is null) as sources,
@@ -17,12 +17,15 @@ async def totals(connection: AsyncConnection) -> dict[str, Any]:
             (select count(*) from series) as series,
             (select count(*) from logical_chapter) as chapters,
             (select count(*) from logical_chapter where announce = 'owed') as chapters_owed,
+            (select count(*) from logical_chapter where announce = 'owed'
+               and owed_at < clock_timestamp() - make_interval(secs => :told_within)) as chapters_overdue,
             (select count(*) from app_user) as users,
             (select count(*) from notification) as notifications,
             (select count(*) from delivery where state = 'sent') as deliveries_sent,
             (select count(*) from delivery where state in ('pending', 'sending')) as deliveries_pending,
             (select count(*) from delivery where state = 'unconfirmed') as deliveries_unconfirmed,
-            (select count(*) from delivery where state = 'failed') as deliveries_failed""")
+            (select count(*) from delivery where state = 'failed') as deliveries_failed"""),
+        {"told_within": told_within_seconds},
     )
     return dict(rows.mappings().one())
 

@@ -3,11 +3,12 @@
 # What this person reads, of this series or in general; null: anything.
 WANTED_LANGUAGES = "coalesce(e.languages, nullif(u.languages, '{}'))"
 
-# Numbering that restarts is compared volume first.
-_VOLUME = "case when c.volume ~ '^[0-9]{1,9}([.][0-9]+)?$' then cast(c.volume as numeric) else 0 end"
-IS_READ = f"""coalesce(case when series.numbering_restarts
-  then ({_VOLUME}, c.number) <= (coalesce(e.read_volume, 0), e.read_number)
-  else c.number <= e.read_number end, false)"""
+# Where numbering restarts, a mark with a volume says nothing of chapters that have none yet, nor vice versa.
+_VOLUME = "case when c.volume ~ '^[0-9]{1,9}([.][0-9]+)?$' then cast(c.volume as numeric) end"
+IS_READ = f"""coalesce(case
+  when not series.numbering_restarts then c.number <= e.read_number
+  when e.read_volume is null then {_VOLUME} is null and c.number <= e.read_number
+  else ({_VOLUME}, c.number) <= (e.read_volume, e.read_number) end, false)"""
 
 # Where this reader would open the chapter: what can be read, the preferred source, the preferred language.
 LINK = f"""(select up.url from chapter_source s join source on source.id = s.source_id

@@ -36,8 +36,6 @@ class Source:
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
     chapters: int
-    sweep_success_at: datetime | None
-    """When the site's list of news was last read for everyone."""
 
 
 _SELECT = """
@@ -46,9 +44,8 @@ select source.*, series.numbering_restarts,
    where other.series_id = source.series_id and other.id <> source.id
      and other.first_synced_at is not null and other.removed_at is null)
   as sibling_success_at,
-  (select count(*) from chapter_source where chapter_source.source_id = source.id) as chapters,
-  sweep.last_success_at as sweep_success_at
-from source join series on series.id = source.series_id left join sweep on sweep.site = source.site
+  (select count(*) from chapter_source where chapter_source.source_id = source.id) as chapters
+from source join series on series.id = source.series_id
 """
 
 
@@ -74,7 +71,6 @@ def _source(row: RowMapping) -> Source:
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
         chapters=row["chapters"],
-        sweep_success_at=row["sweep_success_at"],
     )
 
 

@@ -57,6 +57,21 @@ async def cursor(connection: AsyncConnection, site: str) -> SweepCursor:
     return SweepCursor.model_validate(found or {})
 
 
+async def last_success_at(connection: AsyncConnection, site: str) -> datetime | None:
+    found: datetime | None = await connection.scalar(
+        text("select last_success_at from sweep where site = :site"), {"site": site}
+    )
+    return found
+
+
+async def stale(connection: AsyncConnection, before: datetime) -> list[str]:
+    """Sites whose sources still rely on a sweep that last worked before then."""
+    rows = await connection.execute(
+        text("select site from sweep where last_success_at < :before order by site"), {"before": before}
+    )
+    return list(rows.scalars())
+
+
 async def unstored(
     connection: AsyncConnection, site: str, entries: Collection[LatestEntry]
 ) -> list[Unstored]:

@@ -114,6 +114,9 @@ logical_chapter = Table(
     _time("updated_at", required=True),
     # Committed with the row itself, so that a crash between storing and telling cannot forget the telling.
     Column("announce", Text, nullable=False),
+    _time("owed_at"),
+    # Counted up by each new reason to tell, so that one which comes while others are told is not overlooked.
+    Column("owed_round", Integer, nullable=False, server_default="0"),
     _time("announced_at"),
     UniqueConstraint("series_id", "chapter_key"),
     CheckConstraint("announce in ('silent', 'owed', 'done')", name="announce"),
@@ -230,6 +233,8 @@ notification = Table(
     Index("ix_notification_digest_id", "digest_id"),
     Index(
         "ix_notification_digest_due",
+        "user_id",
+        "mode",
         "digest_at",
         postgresql_where=text("digest_id is null and mode in ('hourly', 'daily')"),
     ),

@@ -122,7 +122,16 @@ async def what_schedules_and_people_start(stack: Harness) -> Histories:
     await stack.poll(source)
     replay = await _run(stack, "ReplayLettersWorkflow", ReplayLettersInput(code="not_found"))
     housekeeping = await _run(stack, "HousekeepingWorkflow")
-    return {"digest": digest, "replay_letters": replay, "housekeeping": housekeeping}
+    await stack.execute("update logical_chapter set announce = 'owed', owed_at = now() - interval '1 hour'")
+    await stack.execute("insert into sweep (site, last_success_at) values ('mangadex', '2020-01-01Z')")
+    reconcile = await _run(stack, "ReconcileWorkflow")
+    await stack.client.get_workflow_handle("sweep-mangadex").signal("stop")
+    return {
+        "digest": digest,
+        "replay_letters": replay,
+        "housekeeping": housekeeping,
+        "reconcile": reconcile,
+    }
 
 
 async def _run(stack: Harness, workflow: str, *job: Any) -> str:

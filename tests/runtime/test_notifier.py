@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.notifier import Message, Notifier, check_channel, masked
+from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
+from fascicle.runtime.notifier import Message, Notifier, check_channel, fitted, masked
 from fascicle.runtime.ssrf import HostGuard
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
@@ -125,3 +126,47 @@ def test_x5_channels_are_shown_without_their_secrets() -> None:
     for url in ("discord://123456789/a-very-secret-token-of-the-webhook", "json://hooks.example/secret"):
         assert "secret" not in masked(url)
         assert masked(url).startswith(url.partition(":")[0])
+
+
+def is_allowed(url: str, allowed: list[str] = SAFE_SCHEMAS) -> bool:
+    try:
+        check_is_allowed(url, check_channel(url), allowed)
+    except UsageError as refused:
+        assert "SECRET" not in refused.message
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("ntfy://topic", True),
+        ("json://example.org/SECRET", True),
+        ("mailto://user:SECRET@example.org", True),
+        ("discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js", True),
+        ("https://discord.com/api/webhooks/4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js", True),
+        ("discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js?template=/etc/passwd", False),
+        ("syslog://", False),
+        ("mqtt://example.org/SECRET", False),
+        ("xmpp://user:SECRET@example.org", False),
+    ],
+)
+def test_c8_channels_that_act_on_this_machine_are_not_for_everyone(url: str, allowed: bool) -> None:
+    assert is_allowed(url) is allowed
+    assert is_allowed(url, ["*"])
+
+
+@pytest.mark.parametrize(
+    ("body", "most", "sent"),
+    [
+        ("one\ntwo", 100, "one\ntwo"),
+        ("one\ntwo\nthree", 11, "one\ntwo\n…"),
+        ("x" * 50, 10, "xxxxxxxx\n…"),
+        ("anything", 0, "anything"),
+    ],
+)
+def test_c8_a_long_message_is_cut_at_a_line_so_that_the_service_takes_it(
+    body: str, most: int, sent: str
+) -> None:
+    assert fitted(body, most) == sent
+    assert not most or len(fitted(body, most)) <= most

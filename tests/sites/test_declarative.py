@@ -155,7 +155,7 @@ async def test_c16_what_is_new_for_everyone(sites: Sites, bench: Bench, name: Si
     series, key = bench.series(name, chapters=70, languages=("en", "fr"))
     site = sites.named(name)
     assert isinstance(site, SweepableSite)
-    listed = [u.upload_id for u in uploads(await every_page(site, key, "newest", "en"))]
+    listed = [u.upload_id for u in uploads(await every_page(site, key, "newest", "en", "fr"))]
     entries: list[LatestEntry] = []
     cursor, pages = None, 0
     while pages == 0 or cursor:
@@ -163,7 +163,7 @@ async def test_c16_what_is_new_for_everyone(sites: Sites, bench: Bench, name: Si
         entries += page.entries
         cursor, pages = page.next_cursor, pages + 1
     assert [entry.upload_id for entry in entries] == listed[: len(entries)]
-    assert {(entry.series_key, entry.language) for entry in entries} == {(key, "en")}
+    assert {(entry.series_key, entry.language) for entry in entries} == {(key, "en"), (key, "fr")}
     assert entries[0].at == series.uploads[-1].readable_at
     assert pages <= 5, "the latest list is not read to its end"
     assert not isinstance(bench.site(name, latest=None), SweepableSite)

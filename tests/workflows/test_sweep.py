@@ -133,7 +133,7 @@ async def test_c16_sources_keep_their_own_time_when_the_sweep_fails_and_rely_on_
     stack.simulator.faults.add(Fault(path=LATEST, status=500))
     await eventually(lambda: _failures(stack, 3), what="three failed sweeps")
     await stack.poll(source)
-    assert "sweep" not in (await stack.status(source))["next_poll_reason"]
+    assert "the sweep watches" not in (await stack.status(source))["next_poll_reason"]
     assert await stack.value("select last_success_at from sweep") is None
     stack.simulator.faults.clear()
     await eventually(lambda: stack.value("select last_success_at from sweep"), what="a good sweep")

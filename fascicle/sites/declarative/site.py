@@ -212,12 +212,9 @@ class SweepableDeclarativeSite(DeclarativeSite):
             return read_latest(row, section.fields, dates=section.dates, language=self.about.language)
 
         page = await self._read("latest", section, self._url(section.url, ""), cursor, read)
-        entries: Sequence[LatestEntry] = page.entries
-        if languages and section.fields.language:
-            entries = [e for e in entries if e.language is None or e.language in languages]
         # Nobody needs this list to its end, which may be years away.
         is_last = section.paging is not None and Position.of(cursor).turn >= section.paging.max_pages
-        return LatestPage(entries, None if is_last else page.next_cursor)
+        return LatestPage(page.entries, None if is_last else page.next_cursor, len(page.entries))
 
 
 def site_of(

@@ -82,7 +82,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_notification_digest_due",
         "notification",
-        ["digest_at"],
+        ["user_id", "mode", "digest_at"],
         unique=False,
         postgresql_where=sa.text("digest_id is null and mode in ('hourly', 'daily')"),
     )
@@ -100,6 +100,11 @@ def upgrade() -> None:
     )
     op.add_column("source", sa.Column("next_check_reason", sa.Text(), nullable=True))
     op.add_column("logical_chapter", sa.Column("announced_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("logical_chapter", sa.Column("owed_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column(
+        "logical_chapter", sa.Column("owed_round", sa.Integer(), server_default="0", nullable=False)
+    )
+    op.execute("update logical_chapter set owed_at = first_detected_at where announce = 'owed'")
     modes = "mode in ('immediate', 'hourly', 'daily', 'off')"
     op.create_check_constraint(op.f("ck_app_user_mode"), "app_user", modes)
     op.create_check_constraint(op.f("ck_library_entry_mode"), "library_entry", modes)
@@ -126,6 +131,7 @@ def downgrade() -> None:
     for column in ("mode", "languages", "time_zone", "digest_hour", "daily_cap"):
         op.drop_column("app_user", column)
     op.drop_column("source", "next_check_reason")
-    op.drop_column("logical_chapter", "announced_at")
+    for column in ("announced_at", "owed_at", "owed_round"):
+        op.drop_column("logical_chapter", column)
     for table in ("digest", "sweep", "import_entry"):
         op.drop_table(table)

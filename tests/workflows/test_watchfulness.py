@@ -1,0 +1,192 @@
+"""Nothing is left to a timer that is a week away (X1, C12, C16)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import activities.backfill
+from fascicle.domain.chapter import LatestPage
+from fascicle.domain.errors import MustWait, RetryableError
+from fascicle.domain.names import MAIN_QUEUE, new_id
+from fascicle.sites.mangadex import MangaDex
+from fascicle.storage import notification as notifications
+from tests.harness import Harness, eventually
+from tests.workflows.test_sweep import relying_on_the_sweep, sweep_status
+from tests.workflows.test_wishes import wish
+from workflows.replay_letters import ReplayLettersInput
+
+
+@pytest.fixture
+def overrides() -> dict[str, Any]:
+    return {"sweep": True, "sweep_seconds": 0.2, "sweep_overlap_seconds": 60}
+
+
+async def run(stack: Harness, workflow: str, *job: Any) -> dict[str, Any]:
+    handle = await stack.client.start_workflow(
+        workflow, args=job, id=f"{workflow}-{new_id()}", task_queue=MAIN_QUEUE
+    )
+    result: dict[str, Any] = await handle.result()
+    return result
+
+
+async def test_c12_news_do_not_put_the_complete_listing_off(stack: Harness) -> None:
+    series = stack.series(chapters=2)
+    source = await relying_on_the_sweep(stack, series)
+    await stack.execute("update source set complete_listing_at = now() - interval '30 days'")
+    stack.release(series)
+    await eventually(lambda: stack.value("select 1 from chapter_source having count(*) = 3"))
+    # It is overdue: so the source's own time holds, which is hours away, not a week.
+    due = await stack.source_value(source["id"], "next_check_at")
+    assert due < datetime.now(UTC) + timedelta(hours=5)
+
+
+async def test_c16_a_sweep_that_must_wait_goes_on_where_it_was(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await relying_on_the_sweep(stack, stack.series(chapters=2))
+    real, asked = MangaDex.latest, []
+
+    async def latest(site: MangaDex, languages: Sequence[str], cursor: str | None) -> LatestPage:
+        """Two pages, and after each of them it is somebody else's turn at the gate."""
+        asked.append(cursor)
+        if len(asked) % 2 == 0:
+            raise MustWait("gate_wait", "others first", seconds=0.05, refused=False)
+        page = await real(site, languages, None)
+        return replace(page, next_cursor="second" if cursor is None else None)
+
+    monkeypatch.setattr(MangaDex, "latest", latest)
+    old = """jsonb_set(cursor, '{at}', '"2020-01-01T00:00:00Z"') - 'seen'"""
+    await stack.execute(f"update sweep set cursor = {old}, last_success_at = null")
+    await eventually(lambda: stack.value("select last_success_at from sweep"), what="a finished sweep")
+    assert "second" in asked
+
+
+async def test_c16_a_sweep_that_is_cancelled_sends_its_sources_back(stack: Harness) -> None:
+    source = await relying_on_the_sweep(stack, stack.series())
+    await stack.client.get_workflow_handle("sweep-mangadex").cancel()
+
+    async def is_back() -> bool:
+        due = datetime.fromisoformat((await stack.status(source))["next_poll_at"])
+        return due < datetime.now(UTC) + timedelta(hours=5)
+
+    await eventually(is_back, what="a look of its own")
+    assert await stack.value("select last_success_at from sweep") is None
+
+
+async def test_c16_a_sweep_that_was_terminated_is_noticed_and_started_again(stack: Harness) -> None:
+    await relying_on_the_sweep(stack, stack.series())
+    await stack.client.get_workflow_handle("sweep-mangadex").terminate("by mistake")
+    await stack.execute("update sweep set last_success_at = now() - interval '1 hour'")
+    assert (await run(stack, "ReconcileWorkflow"))["stale_sweeps"] == ["mangadex"]
+
+    async def sweeps_again() -> bool:
+        return bool((await sweep_status(stack))["rounds"] > 1)
+
+    await eventually(sweeps_again, what="a new sweep")
+
+
+async def test_x1_what_could_not_be_told_is_told_when_the_database_is_back(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = stack.series()
+    source = await relying_on_the_sweep(stack, series)
+    await stack.follow("ann", source["series_id"])
+
+    async def is_down(*_: Any, **__: Any) -> None:
+        raise RetryableError("database_down", "The database is away.")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(notifications, "fan_out", is_down)
+        stack.release(series)
+        await eventually(lambda: stack.value("select 1 from dead_letter where kind = 'notify'"))
+    assert (await run(stack, "ReconcileWorkflow"))["chapters"] == [], "not yet"
+    await stack.execute("update logical_chapter set owed_at = owed_at - interval '1 hour'")
+    assert len((await run(stack, "ReconcileWorkflow"))["chapters"]) == 1
+    await stack.messages(1)
+    await stack.all_quiet()
+    assert await stack.value("select state from dead_letter where kind = 'notify'") == "resolved"
+
+
+@pytest.mark.parametrize("by_listing", [False, True])
+@pytest.mark.parametrize("overrides", [{}])
+async def test_c8_a_translation_is_told_whichever_way_it_is_found(stack: Harness, by_listing: bool) -> None:
+    series = stack.series(chapters=3)
+    long_ago = datetime.now(UTC) - timedelta(days=14)
+    stack.release(series, chapter="4", language="en", created_at=long_ago)
+    source = await stack.add_and_sync(series, languages=["en", "fr"])
+    await stack.follow("fleur", source["series_id"])
+    await wish(stack, "fleur", languages=["fr"])
+    if by_listing:
+        await stack.execute("update source set complete_listing_at = now() - interval '4 days'")
+    stack.release(series, chapter="4", language="fr")
+    await stack.poll(source)
+    await stack.all_quiet()
+    assert len(stack.simulator.sink.messages("fleur")) == 1
+
+
+@pytest.mark.parametrize("overrides", [{}])
+async def test_c15_a_replay_that_is_refused_again_and_again_gives_up(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = stack.series(chapters=2)
+    source = await stack.add_and_sync(series)
+
+    async def refuses(*_: Any) -> None:
+        raise MustWait("rate_limited", "429", seconds=0.01, refused=True)
+
+    monkeypatch.setattr(MangaDex, "everything", refuses)
+    await stack.workflow(source).signal("replay", "2")
+
+    async def gave_up() -> bool:
+        return "replay of 2 failed" in (await stack.status(source))["last_outcome"]
+
+    await eventually(gave_up, what="an end to it")
+    stack.release(series)
+    await stack.poll(source)
+    await eventually(lambda: stack.value("select 1 from chapter_source having count(*) = 3"))
+
+
+@pytest.mark.parametrize("overrides", [{}])
+async def test_c11_a_letter_that_cannot_be_read_does_not_hold_up_the_others(stack: Harness) -> None:
+    source = await stack.add_and_sync(stack.series(chapters=2))
+    await stack.execute(
+        """insert into dead_letter (kind, job_key, workflow_id, input, error, error_code, retryable, attempts,
+             first_failed_at, last_failed_at)
+           select kind, kind, 'w', cast(input as jsonb), '{}', 'old', false, 1, now(), now()
+           from (values (1, 'ingest', '{"source_id": "x"}'), (2, 'poll', '{"source_id": "gone"}'),
+                        (3, 'poll ', :good)) as t (n, kind, input) order by n""",
+        good=f'{{"source_id": "{source["id"]}"}}',
+    )
+    await stack.execute("update dead_letter set kind = 'poll' where kind = 'poll '")
+    result = await run(stack, "ReplayLettersWorkflow", ReplayLettersInput(code="old"))
+    assert [len(result["replayed"]), len(result["failed"])] == [1, 2]
+    states = await stack.rows("select state from dead_letter order by id")
+    assert [row["state"] for row in states] == ["open", "open", "replayed"]
+
+
+@pytest.mark.parametrize("overrides", [{}])
+async def test_c7_a_very_long_history_is_told_to_its_end_and_then_it_rests(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Continue-as-new is suggested after 400 events here: another run goes on where the first one stopped."""
+    monkeypatch.setattr(activities.backfill, "_OWED_PER_PAGE", 20)
+    source = await stack.add(stack.series(chapters=100), announce_history=True)
+
+    async def all_told() -> bool:
+        told = await stack.value("select count(*) from logical_chapter where announce = 'done'")
+        return bool(told == 100)
+
+    await eventually(all_told, within=90, what="100 chapters told")
+    await eventually(lambda: _rests(stack, source), what="rest")
+    polls = (await stack.status(source))["polls"]
+    assert polls > 1, "more than one run"
+    await asyncio.sleep(1)
+    assert (await stack.status(source))["polls"] == polls
+
+
+async def _rests(stack: Harness, source: dict[str, Any]) -> bool:
+    return "next look" in (await stack.status(source))["waiting_for"]
