@@ -62,10 +62,18 @@ class PlannedDay:
         return sum(self.looks.values())
 
 
-def sweep_requests(series: int, releases: int, settings: Settings) -> int:
-    """What a sweep that takes no time asks in a day: each look, each release once, and the safety net."""
-    looks = _DAY / timedelta(seconds=settings.sweep_seconds)
-    return round(looks + releases + series * (_DAY / timedelta(hours=settings.sweep_net_hours)))
+@dataclass(frozen=True)
+class PlannedSweep:
+    requests: int
+    median_delay: timedelta
+    worst_delay: timedelta
+
+
+def plan_a_day_of_sweeping(series: int, releases: int, settings: Settings) -> PlannedSweep:
+    """Of a sweep that takes no time: its looks, a look at each series that it wakes, and the safety net."""
+    interval, net = timedelta(seconds=settings.sweep_seconds), timedelta(hours=settings.sweep_net_hours)
+    requests = round(_DAY / interval + releases + series * (_DAY / net))
+    return PlannedSweep(requests, median_delay=interval / 2, worst_delay=interval * 1.1)
 
 
 def plan_a_day(followed: Sequence[FollowedSeries], *, learning: bool = True) -> PlannedDay:

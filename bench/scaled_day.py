@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import text
 
 from bench.books import Followed
+from bench.command import say
 from bench.cpu import CpuMeter, CpuUse
 from bench.followed_series import FollowedSeries
-from bench.histories import growth, histories
+from bench.histories import RunHistory, growth, histories
 from bench.planned import DayClock
 from bench.stack import BenchStack
 from fascicle.domain.names import source_workflow_id
@@ -22,6 +23,8 @@ LIST_OF_NEWS = "looks at the list of news"
 LOOKS = "looks at a series' newest"
 WHOLE_LISTS = "whole lists of a series"
 
+# Started, task scheduled, task begun.
+_BEFORE_ITS_FIRST_TASK = 3
 # For what was released, or asked, in the last moments of the day.
 _GRACE = 5.0
 # Still unpolled so long after it was due: the machine does not keep up.
@@ -61,7 +64,7 @@ async def live_through(
     weights: dict[str, float],
 ) -> tuple[MeasuredDay, list[Release]]:
     """The day of `clock`, which is yet to begin. `weights`, by the series' key: how many each stands for."""
-    before = await histories(stack.client)
+    before = await _histories_when_asleep(stack, clock)
     await _sleep_until(clock.begin)
     meter, begun = CpuMeter(stack.supervisor.pids), time.time()
     releases = await _release_on_time(stack, clock, series)
@@ -89,6 +92,19 @@ async def live_through(
         cpu=cpu,
     )
     return day, releases
+
+
+async def _histories_when_asleep(stack: BenchStack, clock: DayClock) -> dict[str, RunHistory]:
+    """Once every source has run for the first time: until then its history grows without anything to do."""
+    while True:
+        found = await histories(stack.client)
+        awake = sum(run.events <= _BEFORE_ITS_FIRST_TASK for run in found.values())
+        if not awake:
+            return found
+        if datetime.now(UTC) >= clock.begin:
+            say(f"{awake} sources have not run yet although the day begins: what follows is distorted")
+            return found
+        await asyncio.sleep(1)
 
 
 async def _release_on_time(

@@ -22,7 +22,7 @@ from bench.books import (
 )
 from bench.command import at_least_one, run_bench, say
 from bench.followed_series import FollowedSeries, make_followed_series
-from bench.planned import DayClock, PlannedDay, first_look, plan_a_day, sweep_requests
+from bench.planned import DayClock, PlannedDay, first_look, plan_a_day, plan_a_day_of_sweeping
 from bench.scaled_day import MeasuredDay, Release, live_through
 from bench.stack import BenchStack, open_stack
 from bench.sweep_report import Comparison, print_report
@@ -32,9 +32,10 @@ from fascicle.sites.mangadex import NAME
 from starter.onboarding import ensure_sweep
 
 # Polls per second at which a small machine still keeps every appointment.
-_PACE = 25
-# Opening a workflow, and looking at its history once, takes the small machine about 20 ms.
-_STARTS_PER_SECOND = 45
+_PACE = 20
+# Opening a workflow takes the small machine 15 ms to start it and as long again for its first task.
+_STARTS_PER_SECOND = 30
+_BOOKS_PER_SECOND = 400
 _SCALED = (
     *("cadence_hot_seconds", "cadence_warm_seconds", "cadence_cold_seconds", "sweep_seconds"),
     *("sweep_overlap_seconds", "sweep_net_hours", "complete_listing_hours", "breaker_probe_hours"),
@@ -60,7 +61,7 @@ async def measure(series: int, releases: int, minutes: int) -> Comparison:
         async with stack.worker(**_scaled_settings(stack.dependencies.settings, speed)):
             sweep = await _day_of_sweeping(stack, followed, speed)
             say("stopping")
-    planned_sweep = sweep_requests(series, releases, stack.dependencies.settings)
+    planned_sweep = plan_a_day_of_sweeping(series, releases, stack.dependencies.settings)
     return Comparison(followed, speed, by_plain_rule, planned, planned_sweep, polling, sweep)
 
 
@@ -86,7 +87,7 @@ async def _day_of_polling(
     stack: BenchStack, followed: Sequence[FollowedSeries], weights: dict[str, float], speed: float
 ) -> tuple[MeasuredDay, list[Release]]:
     say(f"opening {len(weights)} sources that keep their own time")
-    clock = _clock(len(weights), speed)
+    clock = _clock(len(followed), len(weights), speed)
     books = _books(followed, clock, swept=False)
     await write_books(stack, books)
     polled = [one for one in books if one.site_key in weights]
@@ -102,7 +103,7 @@ async def _day_of_sweeping(
     stack: BenchStack, followed: Sequence[FollowedSeries], speed: float
 ) -> MeasuredDay:
     say(f"opening {len(followed)} sources and a sweep")
-    clock = _clock(len(followed), speed)
+    clock = _clock(len(followed), len(followed), speed)
     books = _books(followed, clock, swept=True)
     await write_books(stack, books)
     await start_workflows(stack, [one.source_id for one in books])
@@ -114,9 +115,10 @@ async def _day_of_sweeping(
     return measured
 
 
-def _clock(sources: int, speed: float) -> DayClock:
-    """A day that begins when all sources are open and asleep."""
-    return DayClock(datetime.now(UTC) + timedelta(seconds=10 + sources / _STARTS_PER_SECOND), speed)
+def _clock(series: int, sources: int, speed: float) -> DayClock:
+    """A day that begins when all books are written and all sources are open and asleep."""
+    seconds = 10 + series / _BOOKS_PER_SECOND + sources / _STARTS_PER_SECOND
+    return DayClock(datetime.now(UTC) + timedelta(seconds=seconds), speed)
 
 
 def _check_start(clock: DayClock) -> None:

@@ -9,7 +9,7 @@ from statistics import median
 from bench.command import open_table
 from bench.cpu import CpuUse, cores
 from bench.followed_series import FollowedSeries
-from bench.planned import TRUE_DAY, PlannedDay
+from bench.planned import TRUE_DAY, PlannedDay, PlannedSweep
 from bench.scaled_day import LIST_OF_NEWS, LOOKS, WHOLE_LISTS, MeasuredDay
 from fascicle.domain.cadence import Cadence, cadence_of
 
@@ -39,7 +39,7 @@ class Comparison:
     speed: float
     by_plain_rule: PlannedDay
     planned: PlannedDay
-    planned_sweep: int
+    planned_sweep: PlannedSweep
     polling: MeasuredDay
     sweep: MeasuredDay
 
@@ -55,7 +55,7 @@ class Comparison:
     @property
     def sweep_requests(self) -> int:
         """The higher of what was computed and measured."""
-        return max(self.planned_sweep, self.sweep.requests.total())
+        return max(self.planned_sweep.requests, self.sweep.requests.total())
 
     @property
     def fewer(self) -> float:
@@ -92,7 +92,11 @@ def _request_rows(result: Comparison) -> Iterator[Row]:
     yield "sources with a workflow", every, every, every, f"{polling.sources:,}", f"{sweep.sources:,}", ""
     yield (
         *("requests", f"{result.by_plain_rule.requests:,}", f"{result.planned.requests:,}"),
-        *(f"{result.planned_sweep:,}", f"{polling.requests.total():,}", f"{sweep.requests.total():,}"),
+        *(
+            f"{result.planned_sweep.requests:,}",
+            f"{polling.requests.total():,}",
+            f"{sweep.requests.total():,}",
+        ),
         _times(polling.requests.total(), sweep.requests.total()),
     )
     for kind in (LIST_OF_NEWS, LOOKS, WHOLE_LISTS):
@@ -103,13 +107,15 @@ def _request_rows(result: Comparison) -> Iterator[Row]:
 def _delay_rows(result: Comparison) -> Iterator[Row]:
     computed = (result.by_plain_rule.delays, result.planned.delays)
     measured = (_all_delays(result.polling), _all_delays(result.sweep))
-    measures: tuple[tuple[str, Callable[[Sequence[timedelta]], timedelta]], ...] = (
-        ("median delay", _median),
-        ("worst delay", max),
+    sweep = result.planned_sweep
+    measures: tuple[tuple[str, Callable[[Sequence[timedelta]], timedelta], timedelta], ...] = (
+        ("median delay", _median, sweep.median_delay),
+        ("worst delay", max, sweep.worst_delay),
     )
-    for name, of in measures:
-        cells = [_length(of(delays)) for delays in (*computed, *measured)]
-        yield name, cells[0], cells[1], "", cells[2], cells[3], _times(of(measured[0]), of(measured[1]))
+    for name, of, swept in measures:
+        plain, learned, polled, found = (_length(of(delays)) for delays in (*computed, *measured))
+        ratio = _times(of(measured[0]), of(measured[1]))
+        yield name, plain, learned, _length(swept), polled, found, ratio
     lost = (len(result.polling.lost), len(result.sweep.lost))
     yield "  not found by the end of the day", "", "", "", f"{lost[0]}", f"{lost[1]}", ""
 
