@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
+from bench.command import open_table
 from bench.cpu import CpuUse, cores
 from bench.limit import Limit
 from bench.polls import IdlePolls
@@ -35,12 +32,7 @@ class Results:
 
 
 def print_report(results: Results, series: int, chapters: int) -> None:
-    console = Console(highlight=False)
-    plain = not console.is_terminal
-    if plain:  # where Rich would take 80 columns for granted
-        console = Console(highlight=False, width=150, soft_wrap=True)
-    title = f"{series} series × {chapters} chapters on {cores()} cores"
-    table = Table(title=title, title_justify="left", box=box.ASCII if plain else box.HEAVY_HEAD)
+    console, table = open_table(f"{series} series × {chapters} chapters on {cores()} cores")
     table.add_column("measure")
     table.add_column("value")
     table.add_column("of the limit", justify="right")

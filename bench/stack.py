@@ -4,10 +4,11 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,13 +73,15 @@ class BenchStack:
 
 
 @asynccontextmanager
-async def open_stack() -> AsyncIterator[BenchStack]:
+async def open_stack(
+    temporal_config: Mapping[str, str] = MappingProxyType({}),
+) -> AsyncIterator[BenchStack]:
     """PostgreSQL, Temporal and the simulator; workers are started by those who measure them."""
     with tempfile.TemporaryDirectory(prefix="fascicle-bench-") as temporary:
         _settle_environment(Path(temporary))
         with DataFolder(Path(temporary) / "data") as folder:
             async with Supervisor(folder.path) as supervisor:
-                database_url, simulator_url = await _start_servers(supervisor)
+                database_url, simulator_url = await _start_servers(supervisor, temporal_config)
                 async with (
                     open_dependencies(Settings()) as dependencies,
                     SimulatorControl(simulator_url) as simulator,
@@ -98,12 +101,16 @@ def _settle_environment(folder: Path) -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
 
-async def _start_servers(supervisor: Supervisor) -> tuple[str, str]:
+async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, str]) -> tuple[str, str]:
     folder = supervisor.folder
     postgres = EmbeddedPostgres(folder)
     await postgres.start(supervisor)
     temporal = EmbeddedTemporal(
-        folder, port=0, ui_port=0, search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword")
+        folder,
+        port=0,
+        ui_port=0,
+        search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
+        dynamic_config=temporal_config,
     )
     await temporal.start(supervisor)
     simulator_url = await _start_simulator(supervisor)
