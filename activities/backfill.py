@@ -14,7 +14,7 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
-from activities.next_check import PollPolicy
+from activities.next_check import PollPolicy, is_missed_by_sweep
 from activities.source import SourceFacts, Wait, as_wait, keyed_chapters, record_success
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
@@ -45,6 +45,7 @@ class BackfillProgress(BaseModel):
     new: int = 0
     newest: datetime | None = None
     partial: bool = False
+    missed_by_sweep: bool = False
 
     def advance(self, page: ListingPage, new: int) -> None:
         if self.pages == 0:
@@ -151,7 +152,7 @@ class BackfillActivities:
         site = self._sites.named(source.site)
         while progress.pages < _MOST_PAGES:
             page = await site.everything(source.site_key, source.languages, progress.cursor)
-            new = await self._store_page(source, page.uploads, progress.started_at)
+            new = await self._store_page(source, page.uploads, progress)
             progress.advance(page, new)
             activity.heartbeat(progress)  # at once: a successor starts from here, not from a page before
             if page.next_cursor is None:
@@ -160,8 +161,9 @@ class BackfillActivities:
                 return False
         raise RetryableError("endless_list", f"{source.title} has more than {_MOST_PAGES} pages of chapters.")
 
-    async def _store_page(self, source: Source, uploads: Sequence[Upload], started_at: datetime) -> int:
+    async def _store_page(self, source: Source, uploads: Sequence[Upload], progress: BackfillProgress) -> int:
         """Fold one page in; how many chapters of it the source did not have yet."""
+        started_at = progress.started_at
         async with transaction(self._engine) as connection:
             known = await chapters.known_uploads(connection, source.id, uploads)
             listed = await keyed_chapters(connection, source, uploads, known)
@@ -178,7 +180,11 @@ class BackfillActivities:
             if source.first_synced_at is not None:
                 fresh = _with_fresh_uploads(listed, known, source)
                 await notifications.owe_new_languages(connection, source.series_id, fresh, started_at)
-        new = sum(chapter.new_source for chapter in stored)
+        new_keys = {chapter.key for chapter in stored if chapter.new_source}
+        fresh_news = [c for c in listed if c.key in new_keys & news]
+        if source.first_synced_at and is_missed_by_sweep(source, self._policy, started_at, fresh_news):
+            progress.missed_by_sweep = True
+        new = len(new_keys)
         self._metrics.count_ingested(source.site, new)
         return new
 
@@ -189,6 +195,8 @@ class BackfillActivities:
             vanished = 0
             if progress.is_complete:
                 vanished = await chapters.flag_vanished(connection, source.id, progress.started_at, now)
+            if progress.missed_by_sweep:
+                await sources.note_sweep_miss(connection, source.id, now)
             newest = progress.newest or (now if source.first_synced_at is None else None)
             facts = await record_success(
                 connection,
@@ -198,7 +206,7 @@ class BackfillActivities:
                 min(newest, now) if newest else None,
                 complete=True,
                 # What came out meanwhile may have slipped past a listing this long, and past the sweep.
-                trust_sweep=took < self._policy.sweep_overlap,
+                trust_sweep=took < self._policy.sweep_overlap and not progress.missed_by_sweep,
             )
             owed = await chapters.owed_chapters(connection, source.id, limit=1)
             gaps = await chapters.gaps(connection, source.series_id)

@@ -1,7 +1,7 @@
 """When a source is looked at next: its cadence, what its releases taught us, and whether a sweep watches."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,10 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence, Plan, plan_next_check
+from fascicle.domain.chapter import ListedChapter
 from fascicle.storage import chapter as chapters
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.source import Source
 
+NET_REASON = "the sweep watches; a look all the same"
+# How long a source that the sweep once missed something of keeps its own time.
+_DISTRUST = timedelta(days=30)
 # Enough to see a rhythm in; older ones say little about the next.
 _RELEASES = 40
 
@@ -55,6 +59,8 @@ async def next_check(
     is_faster = own.next_check_at - now <= policy.sweep_interval
     if is_faster or not trust_sweep or source.pinned_cadence:
         return own
+    if source.sweep_missed_at is not None and now - source.sweep_missed_at < _DISTRUST:
+        return own
     swept_at = await sweeps.last_success_at(connection, source.site)
     if swept_at is None or now - swept_at >= policy.sweep_is_fresh_for:
         return own
@@ -68,4 +74,14 @@ def _net(source: Source, policy: PollPolicy, now: datetime, own: Plan, spread: f
     net = min(now + policy.sweep_net * some, listing)
     if net <= own.next_check_at:
         return own
-    return Plan(cadence=own.cadence, next_check_at=net, reason="the sweep watches; a look all the same")
+    return Plan(cadence=own.cadence, next_check_at=net, reason=NET_REASON)
+
+
+def is_missed_by_sweep(
+    source: Source, policy: PollPolicy, now: datetime, news: Sequence[ListedChapter]
+) -> bool:
+    """Did a look of its own find what the sweep had ample time to tell the source of?"""
+    if source.next_check_reason != NET_REASON:
+        return False
+    lately = now - policy.sweep_is_fresh_for
+    return any(chapter.published_at is not None and chapter.published_at < lately for chapter in news)

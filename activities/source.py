@@ -9,7 +9,7 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
-from activities.next_check import PollPolicy, next_check
+from activities.next_check import PollPolicy, is_missed_by_sweep, next_check
 from fascicle.domain import breaker
 from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan, cadence_of
@@ -125,7 +125,10 @@ class SourceActivities:
             return PollResult(wait=as_wait(wait), facts=_facts(source, now))
         if len(new) > self._policy.children_per_poll:
             return everything
+        missed = not poll.woken and is_missed_by_sweep(source, self._policy, now, new)
         async with transaction(self._engine) as connection:
+            if missed:
+                await sources.note_sweep_miss(connection, source.id, now)
             facts = await record_success(
                 connection,
                 source,
@@ -133,7 +136,7 @@ class SourceActivities:
                 now,
                 now if new else None,
                 # Woken for nothing: what the sweep saw is not in the list yet, so the next look is our own.
-                trust_sweep=bool(new) or not poll.woken,
+                trust_sweep=not missed and (bool(new) or not poll.woken),
             )
             forgotten = now - self._policy.told_within
             owed = await chapters.owed_chapters(connection, source.id, limit=1, before=forgotten, now=now)

@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     """Look at a site's list of what is new for everyone and wake the sources that changed."""
     sweep_seconds: Seconds = 120
     sweep_overlap_seconds: float = Field(900, ge=0)
-    sweep_net_hours: Seconds = 168
+    sweep_net_hours: Seconds = 720
     """While the sweep is healthy, how often a source looks by itself all the same."""
     complete_listing_hours: Seconds = 72
     """How often a source's whole list is read, to see what vanished and what was added among the old."""

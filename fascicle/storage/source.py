@@ -32,6 +32,7 @@ class Source:
     last_new_at: datetime | None
     next_check_at: datetime | None
     next_check_reason: str | None
+    sweep_missed_at: datetime | None
     removed_at: datetime | None
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
@@ -68,6 +69,7 @@ def _source(row: RowMapping) -> Source:
         last_new_at=row["last_new_at"],
         next_check_at=row["next_check_at"],
         next_check_reason=row["next_check_reason"],
+        sweep_missed_at=row["sweep_missed_at"],
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
         chapters=row["chapters"],
@@ -213,6 +215,12 @@ async def set_paused(connection: AsyncConnection, source_id: str, now: datetime 
     await connection.execute(
         text("update source set paused_at = :now, paused_reason = nullif(:reason, '') where id = :id"),
         {"id": source_id, "now": now, "reason": reason},
+    )
+
+
+async def note_sweep_miss(connection: AsyncConnection, source_id: str, now: datetime) -> None:
+    await connection.execute(
+        text("update source set sweep_missed_at = :now where id = :id"), {"id": source_id, "now": now}
     )
 
 

@@ -89,6 +89,8 @@ source = Table(
     _time("last_new_at"),
     _time("next_check_at"),
     Column("next_check_reason", Text),
+    # A look of its own found what the sweep should have told it of.
+    _time("sweep_missed_at"),
     _time("paused_at"),
     Column("paused_reason", Text),
     _time("removed_at"),

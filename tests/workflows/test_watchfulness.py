@@ -36,12 +36,38 @@ async def run(stack: Harness, workflow: str, *job: Any) -> dict[str, Any]:
 async def test_c12_news_do_not_put_the_complete_listing_off(stack: Harness) -> None:
     series = stack.series(chapters=2)
     source = await relying_on_the_sweep(stack, series)
-    await stack.execute("update source set complete_listing_at = now() - interval '30 days'")
+    await stack.execute("update source set complete_listing_at = now() - interval '60 days'")
     stack.release(series)
     await eventually(lambda: stack.value("select 1 from chapter_source having count(*) = 3"))
     # It is overdue: so the source's own time holds, which is hours away, not a week.
     due = await stack.source_value(source["id"], "next_check_at")
     assert due < datetime.now(UTC) + timedelta(hours=5)
+
+
+@pytest.mark.parametrize("found_by", ["look", "listing"])
+async def test_c16_a_source_that_the_sweep_missed_something_of_keeps_its_own_time(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch, found_by: str
+) -> None:
+    series = stack.series()
+    source = await relying_on_the_sweep(stack, series)
+
+    async def blind(site: MangaDex, languages: Sequence[str], cursor: str | None) -> LatestPage:
+        return replace(await real(site, languages, cursor), entries=[], next_cursor=None)
+
+    real = MangaDex.latest
+    monkeypatch.setattr(MangaDex, "latest", blind)
+    await eventually(lambda: _sweeps_blindly(stack), what="a sweep that sees nothing")
+    stack.release(series, created_at=datetime.now(UTC) - timedelta(hours=1))
+    if found_by == "listing":
+        await stack.execute("update source set complete_listing_at = now() - interval '4 days'")
+    await stack.poll(source)
+    await eventually(lambda: stack.value("select 1 from chapter_source having count(*) = 4"))
+    assert await stack.source_value(source["id"], "sweep_missed_at") is not None
+    assert "the sweep watches" not in (await stack.status(source))["next_poll_reason"]
+
+
+async def _sweeps_blindly(stack: Harness) -> bool:
+    return "0 entries" in (await sweep_status(stack))["last_outcome"]
 
 
 async def test_c16_a_sweep_that_must_wait_goes_on_where_it_was(

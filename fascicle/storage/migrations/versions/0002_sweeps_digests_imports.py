@@ -99,6 +99,7 @@ def upgrade() -> None:
         ondelete="SET NULL",
     )
     op.add_column("source", sa.Column("next_check_reason", sa.Text(), nullable=True))
+    op.add_column("source", sa.Column("sweep_missed_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("logical_chapter", sa.Column("announced_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("logical_chapter", sa.Column("owed_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column(
@@ -131,6 +132,7 @@ def downgrade() -> None:
     for column in ("mode", "languages", "time_zone", "digest_hour", "daily_cap"):
         op.drop_column("app_user", column)
     op.drop_column("source", "next_check_reason")
+    op.drop_column("source", "sweep_missed_at")
     for column in ("announced_at", "owed_at", "owed_round"):
         op.drop_column("logical_chapter", column)
     for table in ("digest", "sweep", "import_entry"):
