@@ -30,7 +30,7 @@ up: $(READY) ## run the demo: everything on this machine, with upstreams of its 
 	@exec $(BIN)/fascicle up --demo
 
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

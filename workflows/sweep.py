@@ -71,8 +71,9 @@ class SweepWorkflow:
                 await self._rest(delay, why)
                 if workflow.info().is_continue_as_new_suggested() and not self._stopped:
                     workflow.continue_as_new(SweepWorkflowInput(site=self._site, state=self._state))
-        except asyncio.CancelledError:
-            await asyncio.shield(self._release_sources())
+        except (asyncio.CancelledError, ActivityError) as error:
+            if is_cancelled_exception(error):  # in the middle of a rest, or of a sweep
+                await asyncio.shield(self._release_sources())
             raise
         await self._release_sources()
         return self.status()

@@ -216,7 +216,8 @@ async def owed_chapters(
                 join source on source.series_id = c.series_id
                 join chapter_source s on s.chapter_id = c.id and s.source_id = source.id
                 where source.id = :source_id and c.announce = 'owed' and c.id > :after
-                  and (c.owed_at < coalesce(cast(:before as timestamptz), 'infinity') or c.owed_at = :now)
+                  and (coalesce(c.owed_at, '-infinity') < coalesce(cast(:before as timestamptz), 'infinity')
+                       or c.owed_at = :now)
                 order by c.id limit :limit"""),
         {"source_id": source_id, "after": after, "limit": limit, "before": before, "now": now},
     )

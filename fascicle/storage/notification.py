@@ -172,7 +172,8 @@ async def unfinished(
     """
     rows = await connection.execute(
         text("""select series_id, id from logical_chapter
-                where announce = 'owed' and owed_at < coalesce(cast(:before as timestamptz), 'infinity')
+                where announce = 'owed'
+                  and coalesce(owed_at, '-infinity') < coalesce(cast(:before as timestamptz), 'infinity')
                 union
                 select c.series_id, c.id from delivery d join logical_chapter c on c.id = d.chapter_id
                 where d.state in ('pending', 'sending')

@@ -18,7 +18,8 @@ async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> 
             (select count(*) from logical_chapter) as chapters,
             (select count(*) from logical_chapter where announce = 'owed') as chapters_owed,
             (select count(*) from logical_chapter where announce = 'owed'
-               and owed_at < clock_timestamp() - make_interval(secs => :told_within)) as chapters_overdue,
+               and coalesce(owed_at, '-infinity')
+                   < clock_timestamp() - make_interval(secs => :told_within)) as chapters_overdue,
             (select count(*) from app_user) as users,
             (select count(*) from notification) as notifications,
             (select count(*) from delivery where state = 'sent') as deliveries_sent,

@@ -5,13 +5,13 @@ from simulator.specs import UploadSpec
 from tests.harness import Harness, eventually
 
 
-async def test_x7_ten_thousand_uploads_of_one_number_are_one_chapter(stack: Harness) -> None:
+async def test_x7_thousands_of_uploads_of_one_number_are_one_chapter(stack: Harness) -> None:
     series = stack.series(chapters=1)
     with stack.simulator.world.changing():
-        stack.simulator.world.release(series.id, *(UploadSpec(chapter="2") for _ in range(9_998)))
+        stack.simulator.world.release(series.id, *(UploadSpec(chapter="2") for _ in range(2_998)))
     source = await stack.add_and_sync(series)
     assert await stack.chapter_count() == 2
-    assert await stack.value("select count(*) from chapter_upload") == 9_999
+    assert await stack.value("select count(*) from chapter_upload") == 2_999
     await stack.follow("ann", source["series_id"])
     stack.release(series, chapter="3")
     await stack.poll(source)
