@@ -39,6 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+# The longest first, so that no process is left alone with them in the end.
+_FIRST = ("chaos", "starter", "workflows", "histories")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {folder: place for place, folder in enumerate(_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.parent.name, len(_FIRST)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside() -> Iterator[None]:
     """The suite must not depend on the developer's environment."""
