@@ -13,9 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
+from activities.keyed_chapters import keyed_chapters
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep
-from activities.source import SourceFacts, Wait, as_wait, keyed_chapters, record_success
+from activities.source import SourceFacts, Wait, as_wait, record_success
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
 from fascicle.domain.gaps import describe

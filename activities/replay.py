@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
+from activities.keyed_chapters import keyed_chapters
 from activities.next_check import PollPolicy
-from activities.source import UPLOADS_PER_CHILD, Wait, as_wait, keyed_chapters
+from activities.source import UPLOADS_PER_CHILD, Wait, as_wait
 from fascicle.domain.chapter import ListedChapter
 from fascicle.domain.errors import MustWait, PermanentError
 from fascicle.domain.names import ingest_job_key

@@ -8,13 +8,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
 from activities.heartbeat import heartbeating
+from activities.keyed_chapters import is_renumbered, keyed_chapters
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep, next_check
 from fascicle.domain import breaker
 from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan, cadence_of
-from fascicle.domain.chapter import ListedChapter, Upload, fold_uploads
-from fascicle.domain.chapter_key import assign_keys, number_of
+from fascicle.domain.chapter import ListedChapter, Upload
 from fascicle.domain.errors import ErrorRecord, MustWait
 from fascicle.domain.names import source_workflow_id
 from fascicle.sites.base import Sites
@@ -22,7 +22,6 @@ from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
-from fascicle.storage.chapter import KnownUpload
 from fascicle.storage.database import transaction
 from fascicle.storage.source import Source
 
@@ -296,28 +295,6 @@ def _outcome(result: PollResult) -> str:
 
 def as_wait(wait: MustWait) -> Wait:
     return Wait(seconds=wait.seconds, reason=wait.message, refused=wait.refused)
-
-
-def is_renumbered(upload: Upload, known: Mapping[str, KnownUpload]) -> bool:
-    stored = known.get(upload.upload_id)
-    return stored is not None and stored.raw_number != upload.number
-
-
-async def keyed_chapters(
-    connection: AsyncConnection,
-    source: Source,
-    uploads: Sequence[Upload],
-    known: Mapping[str, KnownUpload],
-    found: Mapping[str, ListedChapter] | None = None,
-) -> list[ListedChapter]:
-    """The uploads as chapters: keys once given are kept, the others get theirs."""
-    keyless = [u for u in uploads if u.upload_id not in known or is_renumbered(u, known)]
-    numbers = {number for u in keyless if (number := number_of(u.number)) is not None}
-    taken = await chapters.keys_with_numbers(connection, source.id, numbers)
-    taken |= {key: chapter.best.number for key, chapter in (found or {}).items()}
-    keys = {upload_id: stored.key for upload_id, stored in known.items()}
-    keys |= assign_keys(keyless, taken, per_volume=source.numbering_restarts)
-    return fold_uploads(uploads, keys, source.languages)
 
 
 async def record_success(

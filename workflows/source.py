@@ -3,21 +3,18 @@
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import Priority, SearchAttributeKey
+from temporalio.common import SearchAttributeKey
 
 # Passed through, the helpers too: the sandbox runs what it imports anew for each workflow, models included.
 with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
-    from activities.chapter import IngestInput
-    from activities.replay import ReplayResult
     from activities.source import PollResult, SourceFacts, Wait
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.cadence import Cadence
-    from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.errors import ErrorRecord
-    from fascicle.domain.names import WAKE_SIGNAL, ingest_workflow_id
-    from workflows.children import NotifyInput, start_once, tell_followers
+    from fascicle.domain.names import WAKE_SIGNAL
     from workflows.source_calls import GaveUp, SourceCalls
+    from workflows.source_children import SourceChildren
     from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
 
 # A site that refuses this often in one poll is failing, however politely it says so.
@@ -33,6 +30,7 @@ class SourceWorkflow:
         self._source = source
         self._calls = SourceCalls(source.source_id)
         self._state = source.state or first_state(source)
+        self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
         self._waiting_for = ""
         self._shown: tuple[str, ...] = ()
@@ -162,12 +160,12 @@ class SourceWorkflow:
             if result.gone:
                 self._wishes.stop = True
                 return
-            started = await self._start_ingesting(result.chapters)
+            started = await self._children.ingest(result.chapters)
             if result.bulk or self._state.refused_starts >= REFUSED_STARTS_BEFORE_BATCH:
                 await self._read_everything()
                 return
             if result.owed or self._state.owed_after is not None:
-                await self._announce_owed()
+                await self._children.tell_owed()
             self._settle(result.facts, f"{started} new" if started else "nothing new")
         except GaveUp as failure:
             await self._record_failure(failure)
@@ -177,43 +175,21 @@ class SourceWorkflow:
         refusals = 0
         while True:
             result = await self._calls.poll(
-                self._priority(), probing=self._is_probing(), woken=self._state.woken
+                self._children.priority(), probing=self._is_probing(), woken=self._state.woken
             )
             self._state.facts = result.facts or self._state.facts
             if result.wait is None or not await self._sit_out(result.wait):
                 return result
             refusals = self._count_refusal(refusals, result.wait)
 
-    async def _start_ingesting(self, chapters: list[ListedChapter]) -> int:
-        started = 0
-        for chapter in chapters:
-            started += await self._start_ingesting_one(chapter)
-        self._state.refused_starts = self._state.refused_starts + 1 if started < len(chapters) else 0
-        return started
-
-    async def _start_ingesting_one(self, chapter: ListedChapter, *, again: bool = False) -> bool:
-        return await start_once(
-            "IngestChapterWorkflow",
-            self._ingest_input(chapter),
-            workflow_id=ingest_workflow_id(self._source.source_id, chapter.key),
-            summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
-            priority=self._priority(),
-            again=again,
-            attributes={
-                "Site": self._source.site,
-                "SourceId": self._source.source_id,
-                "SeriesId": self._source.series_id,
-            },
-        )
-
     async def _replay(self, wanted: str) -> None:
         """Ingest what the site lists under that key or range once more; its other chapters are not judged."""
         cursor, found, refusals = None, 0, 0
         try:
             while True:
-                result = await self._calls.find_chapters(self._priority(), wanted, cursor)
+                result = await self._calls.find_chapters(self._children.priority(), wanted, cursor)
                 cursor = result.cursor
-                found += await self._ingest_again(result)
+                found += await self._children.ingest_again(result)
                 if result.wait is None:
                     break
                 if not await self._sit_out(result.wait):
@@ -225,13 +201,6 @@ class SourceWorkflow:
             return
         self._state.last_outcome = f"replayed {found} chapters ({wanted})"
 
-    async def _ingest_again(self, result: ReplayResult) -> int:
-        for chapter in result.chapters:
-            await self._start_ingesting_one(chapter, again=True)
-        if result.stored:
-            await self._announce_owed()
-        return result.stored + len(result.chapters)
-
     async def _read_everything(self) -> None:
         """Store the whole list in batches, then tell followers what of it is news."""
         result = await self._backfill()
@@ -242,7 +211,7 @@ class SourceWorkflow:
             self._wishes.stop = True
             return
         if result.owed:
-            await self._announce_owed()
+            await self._children.tell_owed()
         self._state.refused_starts = 0
         self._state.synced = True
         self._settle(result.facts, _listing_outcome(result))
@@ -251,30 +220,15 @@ class SourceWorkflow:
         progress: BackfillProgress | None = None
         refusals = 0
         while True:
-            result = await self._calls.backfill(self._priority(), progress, probing=self._is_probing())
+            result = await self._calls.backfill(
+                self._children.priority(), progress, probing=self._is_probing()
+            )
             progress = result.progress
             if result.unfinished:
                 continue
             if result.wait is None or not await self._sit_out(result.wait):
                 return result
             refusals = self._count_refusal(refusals, result.wait)
-
-    async def _announce_owed(self) -> None:
-        """Start telling of everything that is owed; the rest of a very long list is left to the next run."""
-        after, more = self._state.owed_after or 0, True
-        while more and not workflow.info().is_continue_as_new_suggested():
-            page = await self._calls.list_owed(after)
-            for owed in page.chapters:
-                notify = NotifyInput(
-                    series_id=self._source.series_id,
-                    chapter_id=owed.chapter_id,
-                    label=f"{self._state.facts.title} {owed.key}",
-                    delay_seconds=page.delay_seconds,
-                )
-                await tell_followers(notify, self._priority())
-                after = owed.chapter_id
-            more = page.more
-        self._state.owed_after = after if more else None
 
     async def _continue_as_new_if_suggested(self) -> None:
         if self._wishes.stop or not workflow.info().is_continue_as_new_suggested():
@@ -344,19 +298,6 @@ class SourceWorkflow:
             self._state.facts = facts
             unfinished = self._state.owed_after is not None
             self._state.due_at = workflow.now() if unfinished else facts.next_check_at
-
-    def _priority(self) -> Priority:
-        facts = self._state.facts
-        return Priority(priority_key=facts.cadence.priority_key, fairness_key=facts.site)
-
-    def _ingest_input(self, chapter: ListedChapter) -> IngestInput:
-        return IngestInput(
-            source_id=self._source.source_id,
-            series_id=self._source.series_id,
-            site=self._source.site,
-            series_title=self._state.facts.title,
-            chapter=chapter,
-        )
 
     def _show(self) -> None:
         """Search attributes (only when they change: an upsert is an event) and details for the Web UI."""

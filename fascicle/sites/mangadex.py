@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
-from urllib.parse import urlsplit
 
 from fascicle.domain.chapter import (
     LatestEntry,
@@ -15,8 +14,8 @@ from fascicle.domain.chapter import (
     Upload,
 )
 from fascicle.domain.errors import RetryableError
-from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.runtime.http import Answer, HttpClient
+from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.fields import count as _count
 from fascicle.sites.fields import text as _text
 from fascicle.sites.fields import time as _time
@@ -44,27 +43,15 @@ class MangaDex:
     def __init__(self, http: HttpClient, *, base_url: str, interval_seconds: float) -> None:
         self._http = http
         self._base = base_url
-        # A low ceiling: one series that always fails must not hold up all the others of the site.
-        self._gate = Gated(NAME, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
-
-    @property
-    def gate(self) -> Gated:
-        return self._gate
+        self.gate = site_gate(NAME, interval_seconds)
 
     def recognise(self, url: str) -> str | None:
-        parts = urlsplit(url.strip())
-        host = (parts.hostname or "").removeprefix("www.")
-        base = urlsplit(self._base)
-        path = parts.path
-        if host == base.hostname and parts.port == base.port:
-            path = path.removeprefix(base.path)
-        elif host not in ("mangadex.org", "api.mangadex.org"):
-            return None
-        match = _TITLE_PATH.fullmatch(path)
+        path = path_on_site(url, self._base, "mangadex.org", "api.mangadex.org")
+        match = _TITLE_PATH.fullmatch(path or "")
         return match[1].lower() if match else None
 
     async def series(self, key: str) -> SeriesInfo:
-        answer = await self._http.get(f"{self._base}/manga/{key}", self._gate)
+        answer = await self._http.get(f"{self._base}/manga/{key}", self.gate)
         info = _series_info(_collection(answer).get("data"))
         if info is None:
             raise _unexpected(answer, "no manga in it")
@@ -85,7 +72,7 @@ class MangaDex:
 
     async def _manga(self, params: dict[str, Any]) -> list[Any]:
         asked = {"contentRating[]": _RATINGS, **params}
-        answer = await self._http.get(f"{self._base}/manga", self._gate, params=asked)
+        answer = await self._http.get(f"{self._base}/manga", self.gate, params=asked)
         return _rows(answer, _collection(answer))
 
     async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
@@ -121,7 +108,7 @@ class MangaDex:
         }
         if languages:
             params["translatedLanguage[]"] = list(languages)
-        answer = await self._http.get(f"{self._base}/chapter", self._gate, params=params)
+        answer = await self._http.get(f"{self._base}/chapter", self.gate, params=params)
         rows = _rows(answer, _collection(answer))
         following = offset + LATEST_STEP
         more = len(rows) == LATEST_PAGE and following + LATEST_PAGE <= WINDOW
@@ -142,7 +129,7 @@ class MangaDex:
         }
         if languages:
             params["translatedLanguage[]"] = list(languages)
-        return await self._http.get(f"{self._base}/manga/{key}/feed", self._gate, params=params)
+        return await self._http.get(f"{self._base}/manga/{key}/feed", self.gate, params=params)
 
 
 def _collection(answer: Answer) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from fascicle.domain.chapter import ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.runtime.http import Answer, HttpClient
 from fascicle.sites import fields
+from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_title
 
 NAME = "mangaplus"
@@ -32,17 +31,11 @@ class MangaPlus:
     def __init__(self, http: HttpClient, *, base_url: str, interval_seconds: float) -> None:
         self._http = http
         self._base = base_url
-        self.gate = Gated(NAME, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
+        self.gate = site_gate(NAME, interval_seconds)
 
     def recognise(self, url: str) -> str | None:
-        parts = urlsplit(url.strip())
-        base = urlsplit(self._base)
-        path = parts.path
-        if parts.hostname == base.hostname and parts.port == base.port:
-            path = path.removeprefix(base.path)
-        elif parts.hostname != urlsplit(PUBLIC_URL).hostname:
-            return None
-        match = _TITLE_PATH.fullmatch(path)
+        path = path_on_site(url, self._base, "mangaplus.shueisha.co.jp")
+        match = _TITLE_PATH.fullmatch(path or "")
         return match[1] if match else None
 
     async def series(self, key: str) -> SeriesInfo:

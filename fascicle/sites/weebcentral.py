@@ -9,9 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import RetryableError
-from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.runtime.http import Answer, HttpClient
 from fascicle.sites import fields
+from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_number, label_title
 
 NAME = "weebcentral"
@@ -31,17 +31,11 @@ class WeebCentral:
     def __init__(self, http: HttpClient, *, base_url: str, interval_seconds: float) -> None:
         self._http = http
         self._base = base_url
-        self.gate = Gated(NAME, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
+        self.gate = site_gate(NAME, interval_seconds)
 
     def recognise(self, url: str) -> str | None:
-        parts = urlsplit(url.strip())
-        base = urlsplit(self._base)
-        path = parts.path
-        if parts.hostname == base.hostname and parts.port == base.port:
-            path = path.removeprefix(base.path)
-        elif (parts.hostname or "").removeprefix("www.") != urlsplit(PUBLIC_URL).hostname:
-            return None
-        match = _SERIES_PATH.fullmatch(path)
+        path = path_on_site(url, self._base, "weebcentral.com")
+        match = _SERIES_PATH.fullmatch(path or "")
         return match[1].upper() if match else None
 
     async def series(self, key: str) -> SeriesInfo:

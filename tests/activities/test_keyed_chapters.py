@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from activities.source import keyed_chapters
+from activities.keyed_chapters import keyed_chapters
 from fascicle.domain.chapter import SeriesInfo, Upload
 from fascicle.storage import chapter as chapters
 from fascicle.storage import source as sources

@@ -1,0 +1,76 @@
+"""What a source sets going: ingest workflows for its chapters, notify workflows for what is owed."""
+
+from collections.abc import Sequence
+
+from temporalio import workflow
+from temporalio.common import Priority
+
+with workflow.unsafe.imports_passed_through():
+    from activities.chapter import IngestInput
+    from activities.replay import ReplayResult
+    from fascicle.domain.chapter import ListedChapter
+    from fascicle.domain.names import ingest_workflow_id
+    from workflows.children import NotifyInput, start_once, tell_followers
+    from workflows.source_calls import SourceCalls
+    from workflows.source_state import SourceInput, SourceState
+
+
+class SourceChildren:
+    def __init__(self, source: SourceInput, state: SourceState, calls: SourceCalls) -> None:
+        self._source = source
+        self._state = state
+        self._calls = calls
+
+    async def ingest(self, chapters: Sequence[ListedChapter]) -> int:
+        """Start a workflow each; how many were not running or done already."""
+        started = 0
+        for chapter in chapters:
+            started += await self._ingest_one(chapter)
+        self._state.refused_starts = self._state.refused_starts + 1 if started < len(chapters) else 0
+        return started
+
+    async def ingest_again(self, found: ReplayResult) -> int:
+        for chapter in found.chapters:
+            await self._ingest_one(chapter, again=True)
+        if found.stored:
+            await self.tell_owed()
+        return found.stored + len(found.chapters)
+
+    async def tell_owed(self) -> None:
+        """Start telling of everything that is owed; the rest of a very long list is left to the next run."""
+        after, more = self._state.owed_after or 0, True
+        while more and not workflow.info().is_continue_as_new_suggested():
+            page = await self._calls.list_owed(after)
+            for owed in page.chapters:
+                notify = NotifyInput(
+                    series_id=self._source.series_id,
+                    chapter_id=owed.chapter_id,
+                    label=f"{self._state.facts.title} {owed.key}",
+                    delay_seconds=page.delay_seconds,
+                )
+                await tell_followers(notify, self.priority())
+                after = owed.chapter_id
+            more = page.more
+        self._state.owed_after = after if more else None
+
+    def priority(self) -> Priority:
+        facts = self._state.facts
+        return Priority(priority_key=facts.cadence.priority_key, fairness_key=facts.site)
+
+    async def _ingest_one(self, chapter: ListedChapter, *, again: bool = False) -> bool:
+        source = self._source
+        return await start_once(
+            "IngestChapterWorkflow",
+            IngestInput(
+                source_id=source.source_id,
+                series_id=source.series_id,
+                site=source.site,
+                series_title=self._state.facts.title,
+                chapter=chapter,
+            ),
+            workflow_id=ingest_workflow_id(source.source_id, chapter.key),
+            summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
+            priority=self.priority(),
+            again=again,
+            attributes={"Site": source.site, "SourceId": source.source_id, "SeriesId": source.series_id},
+        )
