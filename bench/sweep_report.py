@@ -24,7 +24,7 @@ The polling that was measured: all series that bring a chapter, and of the other
 its rhythm with; their requests and events are counted as often as each stands for others. Two things cannot
 be compressed: the seven and thirty days of the rule, so that nobody cools down within the day; and the minute
 that release times are rounded to before a rhythm is learned, so that less is learned than in true time.
-The sweep that was measured: all series open and asleep, each looking by itself once a week (the safety net:
+The sweep that was measured: all series open and asleep, each looking by itself once a month (the safety net:
 its whole lists). A sweep takes its time besides its interval, and that is multiplied: it looks less often
 than the 720 times a day that are computed. The aim is judged by the numbers that are worse for the sweep.
 The site lists nothing but followed series.
