@@ -1,5 +1,6 @@
 """What the smaller upstreams share: routes below a prefix, series by their key there, pages."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from html import escape
 from typing import ClassVar
@@ -17,7 +18,7 @@ from simulator.upload import Upload
 from simulator.world import World
 
 
-class RoutedSite:
+class RoutedSite(ABC):
     """An upstream that answers by route; a subclass names itself and its routes."""
 
     name: ClassVar[str]
@@ -27,8 +28,8 @@ class RoutedSite:
         self._world = world
         self._router = Router(self._routes(), redirect_slashes=False)
 
-    def _routes(self) -> Sequence[Route]:
-        raise NotImplementedError
+    @abstractmethod
+    def _routes(self) -> Sequence[Route]: ...
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

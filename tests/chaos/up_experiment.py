@@ -22,7 +22,7 @@ from tests.starter.commandline import Process, child_pid, start_up
 from tests.starter.conftest import environment_for
 
 EVERY_SECOND = {f"FASCICLE_CADENCE_{name}_SECONDS": "1" for name in ("HOT", "WARM", "COLD")}
-# From the restart on it is the sweep that notices: a source that misses its wake-up sleeps for a week.
+# From the restart on it is the sweep that notices: a source that misses its wake-up sleeps for a month.
 SWEPT = {"FASCICLE_SWEEP_SECONDS": "0.4"}
 
 

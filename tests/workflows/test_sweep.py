@@ -35,7 +35,7 @@ async def swept(stack: Harness, rounds: int = 2) -> None:
 
 
 async def relying_on_the_sweep(stack: Harness, upstream: Series) -> dict[str, Any]:
-    """A source that has seen the sweep at work and looks only once a week by itself."""
+    """A source that has seen the sweep at work and looks only once a month by itself."""
     source = await stack.add_and_sync(upstream)
     await eventually(lambda: stack.value("select last_success_at from sweep"), what="a sweep")
     await stack.poll(source)
@@ -177,6 +177,6 @@ async def test_c16_it_rests_while_nobody_follows_and_stops_when_told(stack: Harn
     await handle.signal("stop")
     await handle.result()
     assert await stack.value("select last_success_at from sweep") is None
-    # Sent back to its own time: within the four hours of a WARM source, not within a week.
+    # Sent back to its own time: within the four hours of a WARM source, not within a month.
     due = datetime.fromisoformat((await stack.status(source))["next_poll_at"])
     assert due < datetime.now(UTC) + timedelta(hours=4.5)

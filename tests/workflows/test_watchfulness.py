@@ -1,4 +1,4 @@
-"""Nothing is left to a timer that is a week away (X1, C12, C16)."""
+"""Nothing is left to a timer that is a month away (X1, C12, C16)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ async def test_c12_news_do_not_put_the_complete_listing_off(stack: Harness) -> N
     await stack.execute("update source set complete_listing_at = now() - interval '60 days'")
     stack.release(series)
     await eventually(lambda: stack.value("select 1 from chapter_source having count(*) = 3"))
-    # It is overdue: so the source's own time holds, which is hours away, not a week.
+    # It is overdue: so the source's own time holds, which is hours away, not a month.
     due = await stack.source_value(source["id"], "next_check_at")
     assert due < datetime.now(UTC) + timedelta(hours=5)
 
