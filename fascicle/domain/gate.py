@@ -8,10 +8,21 @@ BACK_OFF = 2.0
 
 @dataclass(frozen=True)
 class GatePolicy:
-    """`floor` is the shortest distance between two requests, `ceiling` what failures may stretch it to."""
+    """`floor` is the shortest distance between two requests, `ceiling` what failures may stretch it to.
+
+    `jitter` lengthens each distance by up to that share. `refusals` in a row for coming too often open the
+    circuit for `open_seconds`; the first request after that is the probe. 0: no circuit.
+    """
 
     floor: float
     ceiling: float = 300.0
+    jitter: float = 0.0
+    refusals: int = 0
+    open_seconds: float = 300.0
+
+
+def opens(refusals: int, policy: GatePolicy) -> bool:
+    return 0 < policy.refusals <= refusals
 
 
 def after_failure(delay: float, policy: GatePolicy) -> float:

@@ -5,14 +5,20 @@ import secrets
 MAIN_QUEUE = "fascicle"
 FETCH_QUEUE = "fetch"
 DELIVER_QUEUE = "deliver"
+PUBLISH_QUEUE = "publish"
 TASK_QUEUES = (MAIN_QUEUE, FETCH_QUEUE, DELIVER_QUEUE)
 
 DIGEST_SCHEDULE = "digests"
 HOUSEKEEPING_SCHEDULE = "housekeeping"
 RECONCILE_SCHEDULE = "reconcile"
+AUTOMATION_SCHEDULE = "automations"
+TOKEN_SCHEDULE = "token-maintenance"  # noqa: S105 - a name
+CLEANUP_SCHEDULE = "storage-cleanup"
 
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"
+# To a post's workflow: its row, its account or its turn may have changed.
+LOOK_AGAIN_SIGNAL = "look_again"
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")
@@ -40,6 +46,10 @@ def ingest_workflow_id(source_id: str, chapter_key: str) -> str:
 
 def notify_workflow_id(series_id: str, chapter_id: int) -> str:
     return f"notify-{series_id}-{chapter_id}"
+
+
+def publish_workflow_id(post_id: str) -> str:
+    return f"publish-{post_id}"
 
 
 def ingest_job_key(source_id: str, chapter_key: str) -> str:

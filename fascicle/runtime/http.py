@@ -4,12 +4,12 @@ import asyncio
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import certifi
 import httpcore
@@ -25,6 +25,21 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
 _BAN_SECONDS = 900.0
 _LONGEST_WAIT = 24 * 3600.0
+
+
+# After any other error the request may have arrived, whatever was answered.
+NEVER_SENT = frozenset({"gate_wait", "dns_failed", "connect_failed", "blocked_address", "store_down"})
+# What says nothing about the site: our own network's fault, our own store's.
+_NOT_THE_SITE = frozenset({"dns_failed", "store_down"})
+
+
+@dataclass(frozen=True)
+class StreamedBody:
+    """A request's body that is never held in memory as a whole."""
+
+    chunks: AsyncIterator[bytes]
+    length: int
+    content_type: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +60,13 @@ class GateBook(Protocol):
     async def succeeded(self, name: str, policy: GatePolicy) -> None: ...
 
     async def failed(
-        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+        self,
+        name: str,
+        policy: GatePolicy,
+        *,
+        refused: bool = False,
+        not_before: float | None = None,
+        reason: str | None = None,
     ) -> float: ...
 
 
@@ -115,12 +136,46 @@ class HttpClient:
         headers = {name: value for name, value in conditions.items() if value}
         request = self._client.build_request("GET", url, params=params, headers=headers)
         for _ in range(self._limits.max_redirects + 1):
-            answer = await self._send_through_gate(request, gate)
+            answer = await self._send_through_gate(request, gate, _raise_for_status)
             if answer.status not in _REDIRECTS:
                 return answer
             request = self._redirected(answer, headers)
         raise PermanentError(
             "too_many_redirects", f"{url} redirects more than {self._limits.max_redirects} times."
+        )
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        gate: Gated,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, Any] | None = None,
+        form: Sequence[tuple[str, str]] | None = None,
+        body: StreamedBody | None = None,
+        judge: Callable[["Answer"], None] | None = None,
+        before_sending: Callable[[], Awaitable[None]] | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Answer:
+        """One request, through the gate; redirects are not followed, but answers like others.
+
+        `judge` raises what an answer means where a site has words of its own; `before_sending` is called
+        when the gate is passed and nothing but the request itself is left to do.
+        """
+        given = dict(headers or {})
+        content: bytes | AsyncIterator[bytes] | None = None
+        if form is not None:
+            content = urlencode(form).encode()
+            given["Content-Type"] = "application/x-www-form-urlencoded"
+        elif body is not None:
+            content = body.chunks
+            given |= {"Content-Type": body.content_type, "Content-Length": str(body.length)}
+        request = self._client.build_request(method, url, params=params, headers=given, content=content)
+        if timeout_seconds is not None:
+            request.extensions["timeout"] = httpx.Timeout(timeout_seconds).as_dict()
+        return await self._send_through_gate(
+            request, gate, judge or _raise_for_status, before_sending, timeout_seconds
         )
 
     def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
@@ -129,15 +184,24 @@ class HttpClient:
         except (ValueError, httpx.InvalidURL) as error:
             raise PermanentError("bad_answer", f"{answer.place} redirects to no address: {error}") from error
 
-    async def _send_through_gate(self, request: httpx.Request, gate: Gated) -> Answer:
+    async def _send_through_gate(
+        self,
+        request: httpx.Request,
+        gate: Gated,
+        judge: Callable[[Answer], None],
+        before_sending: Callable[[], Awaitable[None]] | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Answer:
         slot = await self._gates.reserve(gate.name, gate.policy, patience=self._limits.gate_patience_seconds)
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
             raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)
         await self._wait_for(slot, gate)
+        if before_sending is not None:
+            await before_sending()
         try:
-            answer = await self._send(request)
-            _raise_for_status(answer)
+            answer = await self._send(request, timeout_seconds or self._limits.timeout_seconds)
+            judge(answer)
         except FascicleError as error:
             await self._report_failure(gate, error)
             raise
@@ -154,10 +218,10 @@ class HttpClient:
             reason = blocked.reason or f"{gate.name} asked us to wait"
             raise MustWait("gate_wait", reason, seconds=blocked.seconds, refused=False)
 
-    async def _send(self, request: httpx.Request) -> Answer:
+    async def _send(self, request: httpx.Request, timeout_seconds: float) -> Answer:
         place = str(request.url).partition("?")[0]
         try:
-            async with asyncio.timeout(self._limits.timeout_seconds):
+            async with asyncio.timeout(timeout_seconds):
                 response = await self._client.send(request, stream=True)
                 try:
                     body = await self._read_capped(response)
@@ -165,6 +229,10 @@ class HttpClient:
                     await response.aclose()
         except TimeoutError as error:
             raise RetryableError("timeout", f"{place} took longer than allowed.") from error
+        except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise RetryableError(
+                "connect_failed", f"{request.url.host} cannot be reached in time."
+            ) from error
         except httpx.TimeoutException as error:
             raise RetryableError("timeout", f"{place} did not answer in time.") from error
         except httpx.ConnectError as error:
@@ -197,8 +265,14 @@ class HttpClient:
     async def _report_failure(self, gate: Gated, error: FascicleError) -> None:
         """Only what says something about the site widens its gate; one missing page does not."""
         if isinstance(error, MustWait):
-            await self._gates.failed(gate.name, gate.policy, not_before=error.seconds, reason=error.message)
-        elif error.retryable and error.code != "dns_failed":
+            error.seconds = await self._gates.failed(
+                gate.name,
+                gate.policy,
+                refused=error.code in ("rate_limited", "blocked"),
+                not_before=error.seconds,
+                reason=error.message,
+            )
+        elif error.retryable and error.code not in _NOT_THE_SITE:
             await self._gates.failed(gate.name, gate.policy)
 
 

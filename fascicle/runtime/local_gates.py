@@ -1,5 +1,6 @@
 """Gates kept in memory, for a single command that runs where there is no database."""
 
+import random
 import time
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ class _Gate:
     next_at: float = 0.0
     blocked_until: float = 0.0
     reason: str | None = None
+    refusals: int = 0
 
 
 class LocalGates:
@@ -28,7 +30,8 @@ class LocalGates:
         free_at = max(now, gate.next_at, gate.blocked_until)
         if free_at - now > patience:
             return Slot(False, free_at - now, gate.reason if gate.blocked_until > now else None)
-        gate.next_at = free_at + max(gate.delay, policy.floor)
+        stretch = 1 + policy.jitter * random.random()  # noqa: S311
+        gate.next_at = free_at + max(gate.delay, policy.floor) * stretch
         return Slot(True, free_at - now, strained=gate.delay > policy.floor)
 
     async def blocked(self, name: str) -> Slot | None:
@@ -39,12 +42,25 @@ class LocalGates:
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
         gate = self._gates[name]
         gate.delay = max(policy.floor, gate.delay * rules.EASE)
+        gate.refusals = 0
 
     async def failed(
-        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+        self,
+        name: str,
+        policy: GatePolicy,
+        *,
+        refused: bool = False,
+        not_before: float | None = None,
+        reason: str | None = None,
     ) -> float:
         gate = self._gates[name]
         gate.delay = rules.after_failure(gate.delay, policy)
-        gate.blocked_until = max(gate.blocked_until, time.monotonic() + (not_before or 0.0))
+        gate.refusals += refused
+        wait = not_before or 0.0
+        if refused and rules.opens(gate.refusals, policy):
+            wait = max(wait, policy.open_seconds)
+        now = time.monotonic()
+        gate.next_at = max(gate.next_at, now + gate.delay)
+        gate.blocked_until = max(gate.blocked_until, now + wait)
         gate.reason = reason or gate.reason
-        return gate.delay
+        return max(gate.delay, wait)

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
+from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
@@ -34,6 +35,7 @@ def _site_variables() -> dict[str, str]:
 
 
 CommaList = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+CommaFloats = Annotated[list[Annotated[float, Field(ge=0)]], NoDecode, BeforeValidator(_split)]
 BaseUrl = Annotated[str, BeforeValidator(_http_base)]
 Seconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -113,6 +115,57 @@ class Settings(BaseSettings):
     dead_letter_days: Seconds = 90
     """How long a dead letter is kept: open ones are given up then, settled ones deleted."""
 
+    deviantart_url: BaseUrl = "https://www.deviantart.com"
+    deviantart_client_id: str | None = None
+    deviantart_client_secret: SecretStr | None = None
+    token_keys: SecretStr | None = None
+    """Keys that encrypt tokens: `id:base64,…`, the first for new ones. Unset: `token_keys_file`."""
+    token_keys_file: Path | None = None
+    """The same, a line each. Unset: `token-keys` in the data folder, made there at first use."""
+    token_maintenance_seconds: Seconds = 6 * 3600
+
+    publish_concurrency: int = Field(5, ge=1)
+    publish_attempts: int = Field(7, ge=1)
+    publish_retry_seconds: Seconds = 5
+    """Before the second attempt; doubled before each further one."""
+    publish_timeout_seconds: Seconds = 600
+    """How long one call for a post (an upload, say) may take."""
+    publish_look_seconds: CommaFloats = [30.0, 120.0, 600.0]
+    """When to look whether a post whose publishing was answered unclearly is in the gallery after all."""
+    account_interval_seconds: float = Field(3, ge=0)
+    account_interval_max_seconds: Seconds = 300
+    account_jitter: float = Field(0.2, ge=0, le=1)
+    account_breaker_threshold: int = Field(3, ge=0)
+    account_breaker_seconds: Seconds = 300
+    automation_every_seconds: float = Field(300, ge=1)
+    sale_claim_seconds: Seconds = 600
+    """How long a client that took an item from the sale queue may keep it without a word."""
+    client_token: SecretStr | None = None
+    """Set: clients of the sale queue may use its HTTP routes on the ops server with this bearer token."""
+
+    files_dir: Path | None = None
+    """Where posts' files lie unless S3 is set. Unset: `files` in the data folder."""
+    file_max_bytes: int = Field(30_000_000, ge=1)
+    file_kept_days: float = Field(7, ge=0)
+    """How long a deleted file stays in the store."""
+    s3_bucket: str | None = None
+    s3_endpoint: BaseUrl | None = None
+    s3_region: str = "auto"
+    s3_access_key_id: str | None = None
+    s3_secret_access_key: SecretStr | None = None
+    s3_path_prefix: str = ""
+
+    mail_url: SecretStr | None = None
+    """An Apprise mail URL (mailto://…) for warnings; or the SMTP settings below."""
+    mail_to: str | None = None
+    """Who gets the mail of accounts whose owner has no address."""
+    smtp_host: str | None = None
+    smtp_port: Port = 587
+    smtp_user: str | None = None
+    smtp_password: SecretStr | None = None
+    smtp_from: str | None = None
+    smtp_security: Literal["starttls", "ssl", "insecure"] = "starttls"
+
     max_concurrent_fetches: int = Field(50, ge=1)
     max_concurrent_activities: int = Field(100, ge=1)
     max_concurrent_deliveries: int = Field(8, ge=1)
@@ -143,6 +196,16 @@ class Settings(BaseSettings):
             Cadence.WARM: timedelta(seconds=self.cadence_warm_seconds),
             Cadence.COLD: timedelta(seconds=self.cadence_cold_seconds),
         }
+
+    @property
+    def account_gate(self) -> GatePolicy:
+        return GatePolicy(
+            self.account_interval_seconds,
+            self.account_interval_max_seconds,
+            jitter=self.account_jitter,
+            refusals=self.account_breaker_threshold,
+            open_seconds=self.account_breaker_seconds,
+        )
 
     @property
     def breaker(self) -> BreakerPolicy:

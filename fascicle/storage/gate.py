@@ -3,6 +3,7 @@
 All instants are the database's clock; callers get durations, so that clock skew between machines is harmless.
 """
 
+import random
 from dataclasses import dataclass
 
 from sqlalchemy import text
@@ -21,13 +22,13 @@ values (:name, '-infinity', '-infinity', '-infinity', :floor) on conflict (name)
 _RESERVE = text("""
 update gate set
   next_at = greatest(next_at, blocked_until, clock_timestamp())
-            + make_interval(secs => greatest(delay_seconds, cast(:floor as float8))),
+            + make_interval(secs => greatest(delay_seconds, cast(:floor as float8)) * :stretch),
   updated_at = now()
 where name = :name and greatest(next_at, blocked_until)
       <= clock_timestamp() + make_interval(secs => :patience)
-returning extract(epoch from next_at - make_interval(secs => greatest(delay_seconds, cast(:floor as float8)))
-                             - clock_timestamp())::float8,
-          failures > 0 or delay_seconds > :floor
+returning extract(epoch from next_at - clock_timestamp() - make_interval(
+            secs => greatest(delay_seconds, cast(:floor as float8)) * :stretch))::float8,
+          failures > 0 or refusals > 0 or delay_seconds > :floor
 """)
 
 # ... else a place in the queue: not a slot, only a time to come back that nobody else was given.
@@ -43,9 +44,12 @@ returning extract(epoch from queue_until - clock_timestamp())::float8,
 
 _BACK_OFF = text("""
 update gate set
-  failures = failures + 1, delay_seconds = :delay, updated_at = now(),
+  failures = failures + 1, refusals = :refusals, delay_seconds = :delay, updated_at = now(),
+  next_at = greatest(next_at, clock_timestamp() + make_interval(secs => :delay)),
   blocked_until = greatest(blocked_until, clock_timestamp() + make_interval(secs => cast(:wait as float8))),
-  blocked_reason = coalesce(cast(:reason as text), blocked_reason)
+  blocked_reason = coalesce(cast(:reason as text), blocked_reason),
+  open_until = case when :opens then clock_timestamp() + make_interval(secs => cast(:wait as float8))
+                    else open_until end
 where name = :name
 """)
 
@@ -66,7 +70,8 @@ class Gates:
         self._engine = engine
 
     async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot:
-        values = {"name": name, "floor": policy.floor, "patience": patience}
+        stretch = 1 + policy.jitter * random.random()  # noqa: S311
+        values = {"name": name, "floor": policy.floor, "patience": patience, "stretch": stretch}
         async with transaction(self._engine) as connection:
             row = (await connection.execute(_RESERVE, values)).first()
             if row is None:  # no row yet, or no slot near enough
@@ -91,22 +96,38 @@ class Gates:
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
         async with transaction(self._engine) as connection:
             await connection.execute(
-                text("""update gate set failures = 0,
+                text("""update gate set failures = 0, refusals = 0, open_until = null,
                           delay_seconds = greatest(cast(:floor as float8), delay_seconds * :ease)
                         where name = :name"""),
                 {"name": name, "floor": policy.floor, "ease": rules.EASE},
             )
 
     async def failed(
-        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+        self,
+        name: str,
+        policy: GatePolicy,
+        *,
+        refused: bool = False,
+        not_before: float | None = None,
+        reason: str | None = None,
     ) -> float:
-        """Back off; `not_before` seconds is the site's own word. Returns the new delay."""
+        """Back off; `refused`: for coming too often; `not_before` seconds is the site's own word.
+
+        Returns for how long nobody may go there now.
+        """
         async with transaction(self._engine) as connection:
-            delay = await connection.scalar(
-                text("select delay_seconds from gate where name = :name for update"), {"name": name}
+            found = await connection.execute(
+                text("select delay_seconds, refusals from gate where name = :name for update"), {"name": name}
             )
-            delay = rules.after_failure(policy.floor if delay is None else delay, policy)
+            delay, refusals = found.first() or (policy.floor, 0)
+            delay, refusals = rules.after_failure(delay, policy), refusals + refused
+            opens = refused and rules.opens(refusals, policy)
+            if opens:
+                not_before = max(policy.open_seconds, not_before or 0.0)
+                reason = f"circuit open: refused {refusals} times in a row ({reason or 'too many requests'})"
             await connection.execute(
-                _BACK_OFF, {"name": name, "delay": delay, "wait": not_before, "reason": reason}
+                _BACK_OFF,
+                {"name": name, "delay": delay, "refusals": refusals, "wait": not_before, "reason": reason}
+                | {"opens": opens},
             )
-            return delay
+            return max(delay, not_before or 0.0)

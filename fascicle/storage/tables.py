@@ -6,49 +6,22 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    DateTime,
     Float,
     ForeignKey,
-    Identity,
     Index,
     Integer,
-    MetaData,
     Numeric,
     Table,
     Text,
     UniqueConstraint,
-    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+from fascicle.storage import publishing_tables
+from fascicle.storage.table_parts import big_id, metadata, reference, time
 
-
-def _time(name: str, *, required: bool = False, now: bool = False) -> Column[object]:
-    return Column(
-        name,
-        DateTime(timezone=True),
-        nullable=not (required or now),
-        server_default=func.now() if now else None,
-    )
-
-
-def _big_id() -> Column[int]:
-    return Column("id", BigInteger, Identity(always=True), primary_key=True)
-
-
-def _reference(name: str, target: str) -> Column[object]:
-    return Column(name, ForeignKey(target, ondelete="CASCADE"), nullable=False)
-
+__all__ = ["metadata", "publishing_tables"]
 
 _MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
 
@@ -60,15 +33,15 @@ series = Table(
     # Numbering that begins anew in each volume puts the volume into the chapter key.
     Column("numbering_restarts", Boolean, nullable=False, server_default=text("false")),
     Column("latest_chapter", Numeric),
-    _time("last_chapter_at"),
-    _time("created_at", now=True),
+    time("last_chapter_at"),
+    time("created_at", now=True),
 )
 
 source = Table(
     "source",
     metadata,
     Column("id", Text, primary_key=True),
-    _reference("series_id", "series.id"),
+    reference("series_id", "series.id"),
     Column("site", Text, nullable=False),
     Column("site_key", Text, nullable=False),
     Column("url", Text, nullable=False),
@@ -82,19 +55,19 @@ source = Table(
     Column("last_error", Text),
     # What the first sync finds is history; unless the person who added the source asked to be told.
     Column("announce_history", Boolean, nullable=False, server_default=text("false")),
-    _time("first_synced_at"),
-    _time("complete_listing_at"),
-    _time("last_checked_at"),
-    _time("last_success_at"),
-    _time("last_new_at"),
-    _time("next_check_at"),
+    time("first_synced_at"),
+    time("complete_listing_at"),
+    time("last_checked_at"),
+    time("last_success_at"),
+    time("last_new_at"),
+    time("next_check_at"),
     Column("next_check_reason", Text),
     # A look of its own found what the sweep should have told it of.
-    _time("sweep_missed_at"),
-    _time("paused_at"),
+    time("sweep_missed_at"),
+    time("paused_at"),
     Column("paused_reason", Text),
-    _time("removed_at"),
-    _time("created_at", now=True),
+    time("removed_at"),
+    time("created_at", now=True),
     UniqueConstraint("site", "site_key"),
     CheckConstraint("cadence in ('HOT', 'WARM', 'COLD')", name="cadence"),
     CheckConstraint("circuit in ('closed', 'open', 'half_open')", name="circuit"),
@@ -104,22 +77,22 @@ source = Table(
 logical_chapter = Table(
     "logical_chapter",
     metadata,
-    _big_id(),
-    _reference("series_id", "series.id"),
+    big_id(),
+    reference("series_id", "series.id"),
     Column("chapter_key", Text, nullable=False),
     Column("number", Numeric),
     Column("raw_number", Text),
     Column("volume", Text),
     Column("title", Text),
-    _time("published_at"),
-    _time("first_detected_at", required=True),
-    _time("updated_at", required=True),
+    time("published_at"),
+    time("first_detected_at", required=True),
+    time("updated_at", required=True),
     # Committed with the row itself, so that a crash between storing and telling cannot forget the telling.
     Column("announce", Text, nullable=False),
-    _time("owed_at"),
+    time("owed_at"),
     # Counted up by each new reason to tell, so that one which comes while others are told is not overlooked.
     Column("owed_round", Integer, nullable=False, server_default="0"),
-    _time("announced_at"),
+    time("announced_at"),
     UniqueConstraint("series_id", "chapter_key"),
     CheckConstraint("announce in ('silent', 'owed', 'done')", name="announce"),
     Index("ix_logical_chapter_owed", "series_id", postgresql_where=text("announce = 'owed'")),
@@ -128,17 +101,17 @@ logical_chapter = Table(
 chapter_source = Table(
     "chapter_source",
     metadata,
-    _big_id(),
-    _reference("source_id", "source.id"),
-    _reference("chapter_id", "logical_chapter.id"),
+    big_id(),
+    reference("source_id", "source.id"),
+    reference("chapter_id", "logical_chapter.id"),
     Column("chapter_key", Text, nullable=False),
     Column("number", Numeric),
     Column("raw_number", Text),
     Column("url", Text, nullable=False),
     Column("external", Boolean, nullable=False),
-    _time("first_detected_at", required=True),
-    _time("last_seen_at", required=True),
-    _time("unavailable_at"),
+    time("first_detected_at", required=True),
+    time("last_seen_at", required=True),
+    time("unavailable_at"),
     UniqueConstraint("source_id", "chapter_key"),
     Index("ix_chapter_source_chapter_id", "chapter_id"),
 )
@@ -158,9 +131,9 @@ chapter_upload = Table(
     Column("external", Boolean, nullable=False),
     Column("pages", Integer),
     Column("unavailable", Boolean, nullable=False),
-    _time("published_at"),
-    _time("first_seen_at", required=True),
-    _time("last_seen_at", required=True),
+    time("published_at"),
+    time("first_seen_at", required=True),
+    time("last_seen_at", required=True),
     Index("ix_chapter_upload_source_id_chapter_key", "source_id", "chapter_key"),
 )
 
@@ -173,9 +146,12 @@ app_user = Table(
     Column("mode", Text, nullable=False, server_default="immediate"),
     Column("languages", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("time_zone", Text, nullable=False, server_default="UTC"),
+    # Until they chose one, a time without a zone is nobody's.
+    Column("time_zone_chosen", Boolean, nullable=False, server_default=text("false")),
+    Column("email", Text),
     Column("digest_hour", Integer, nullable=False, server_default="9"),
     Column("daily_cap", Integer),
-    _time("created_at", now=True),
+    time("created_at", now=True),
     CheckConstraint(_MODES, name="mode"),
     CheckConstraint("digest_hour between 0 and 23", name="digest_hour"),
 )
@@ -183,10 +159,10 @@ app_user = Table(
 channel = Table(
     "channel",
     metadata,
-    _big_id(),
-    _reference("user_id", "app_user.id"),
+    big_id(),
+    reference("user_id", "app_user.id"),
     Column("url", Text, nullable=False),
-    _time("created_at", now=True),
+    time("created_at", now=True),
     UniqueConstraint("user_id", "url"),
 )
 
@@ -203,7 +179,7 @@ library_entry = Table(
     # Everything up to here was read; the volume counts only where numbering restarts.
     Column("read_number", Numeric),
     Column("read_volume", Numeric),
-    _time("created_at", now=True),
+    time("created_at", now=True),
     CheckConstraint(_MODES, name="mode"),
     Index("ix_library_entry_series_id_user_id", "series_id", "user_id"),
 )
@@ -211,23 +187,23 @@ library_entry = Table(
 digest = Table(
     "digest",
     metadata,
-    _big_id(),
-    _reference("user_id", "app_user.id"),
+    big_id(),
+    reference("user_id", "app_user.id"),
     Column("mode", Text, nullable=False),
-    _time("created_at", now=True),
+    time("created_at", now=True),
 )
 
 notification = Table(
     "notification",
     metadata,
-    _big_id(),
-    _reference("user_id", "app_user.id"),
-    _reference("chapter_id", "logical_chapter.id"),
+    big_id(),
+    reference("user_id", "app_user.id"),
+    reference("chapter_id", "logical_chapter.id"),
     # `immediate`, or the digest it goes into; `dropped` when it had become pointless before the digest came.
     Column("mode", Text, nullable=False, server_default="immediate"),
-    _time("digest_at"),
+    time("digest_at"),
     Column("digest_id", ForeignKey("digest.id", ondelete="SET NULL")),
-    _time("created_at", now=True),
+    time("created_at", now=True),
     UniqueConstraint("chapter_id", "user_id"),
     CheckConstraint("mode in ('immediate', 'hourly', 'daily', 'dropped')", name="mode"),
     Index("ix_notification_user_id_id", "user_id", "id"),
@@ -245,18 +221,18 @@ notification = Table(
 delivery = Table(
     "delivery",
     metadata,
-    _big_id(),
+    big_id(),
     # About one chapter, or about all of a digest.
     Column("notification_id", ForeignKey("notification.id", ondelete="CASCADE")),
     Column("digest_id", ForeignKey("digest.id", ondelete="CASCADE")),
-    _reference("channel_id", "channel.id"),
+    reference("channel_id", "channel.id"),
     # Held here as well so that the deliveries of one chapter are one index range.
     Column("chapter_id", BigInteger),
     Column("state", Text, nullable=False, server_default="pending"),
     Column("attempts", Integer, nullable=False, server_default="0"),
-    _time("next_attempt_at", now=True),
-    _time("sending_at"),
-    _time("sent_at"),
+    time("next_attempt_at", now=True),
+    time("sending_at"),
+    time("sent_at"),
     Column("last_error", Text),
     UniqueConstraint("notification_id", "channel_id"),
     UniqueConstraint("digest_id", "channel_id"),
@@ -282,13 +258,16 @@ gate = Table(
     metadata,
     Column("name", Text, primary_key=True),
     # The next free instant; the end of the queue of those told to come back; a site's own "not before".
-    _time("next_at", required=True),
-    _time("queue_until", required=True),
-    _time("blocked_until", required=True),
+    time("next_at", required=True),
+    time("queue_until", required=True),
+    time("blocked_until", required=True),
     Column("blocked_reason", Text),
     Column("delay_seconds", Float, nullable=False),
     Column("failures", Integer, nullable=False, server_default="0"),
-    _time("updated_at", now=True),
+    # Refusals for coming too often, in a row; enough of them open the circuit until then (P4).
+    Column("refusals", Integer, nullable=False, server_default="0"),
+    time("open_until"),
+    time("updated_at", now=True),
 )
 
 sweep = Table(
@@ -297,7 +276,7 @@ sweep = Table(
     Column("site", Text, primary_key=True),
     # How far the list of news has been read and the sources woken; opaque but to fascicle.domain.sweep.
     Column("cursor", JSONB),
-    _time("last_success_at"),
+    time("last_success_at"),
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("last_error", Text),
 )
@@ -314,14 +293,14 @@ import_entry = Table(
     Column("source_id", Text),
     # Why it failed or is doubtful, and the candidates to choose from.
     Column("detail", JSONB),
-    _time("updated_at", now=True),
+    time("updated_at", now=True),
     CheckConstraint("state in ('pending', 'added', 'present', 'doubtful', 'failed')", name="state"),
 )
 
 dead_letter = Table(
     "dead_letter",
     metadata,
-    _big_id(),
+    big_id(),
     Column("kind", Text, nullable=False),
     Column("job_key", Text, nullable=False),
     Column("workflow_id", Text, nullable=False),
@@ -332,9 +311,9 @@ dead_letter = Table(
     Column("attempts", Integer, nullable=False),
     Column("occurrences", Integer, nullable=False, server_default="1"),
     Column("state", Text, nullable=False, server_default="open"),
-    _time("first_failed_at", required=True),
-    _time("last_failed_at", required=True),
-    _time("settled_at"),
+    time("first_failed_at", required=True),
+    time("last_failed_at", required=True),
+    time("settled_at"),
     CheckConstraint("state in ('open', 'replayed', 'resolved', 'discarded')", name="state"),
     # One open letter a job: failing again adds to it instead of piling up.
     Index("uq_dead_letter_open", "kind", "job_key", unique=True, postgresql_where=text("state = 'open'")),

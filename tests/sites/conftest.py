@@ -29,9 +29,15 @@ class OpenGates:
         pass
 
     async def failed(
-        self, name: str, policy: GatePolicy, *, not_before: float | None = None, reason: str | None = None
+        self,
+        name: str,
+        policy: GatePolicy,
+        *,
+        refused: bool = False,
+        not_before: float | None = None,
+        reason: str | None = None,
     ) -> float:
-        return 0.0
+        return not_before or 0.0
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,28 @@
+"""Seeing to it that a post has its workflow, and that the workflow looks at the post's row."""
+
+from pydantic import BaseModel
+from temporalio.client import Client
+from temporalio.common import Priority, WorkflowIDReusePolicy
+
+from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, publish_workflow_id
+
+
+class PublishInput(BaseModel):
+    post_id: str
+
+
+async def look_after_post(client: Client, post_id: str, *, title: str, account_id: str) -> None:
+    """Start the post's workflow or, if it runs, have it look at its row again. Repeatable.
+
+    The row decides what happens: a workflow of a post that needs nothing ends at once.
+    """
+    await client.start_workflow(
+        "PublishPostWorkflow",
+        PublishInput(post_id=post_id),
+        id=publish_workflow_id(post_id),
+        task_queue=MAIN_QUEUE,
+        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+        start_signal=LOOK_AGAIN_SIGNAL,
+        static_summary=title[:200],
+        priority=Priority(priority_key=2, fairness_key=account_id),
+    )
