@@ -131,6 +131,8 @@ post_file = Table(
     # The publish intent, committed before the call; and what is known of its outcome.
     time("intent_at"),
     Column("intents", Integer, nullable=False, server_default="0"),
+    # Calls whose outcome was never learnt; and whether a later one was refused because of it.
+    Column("unclear", Integer, nullable=False, server_default="0"),
     Column("refused_as_published", Boolean, nullable=False, server_default=text("false")),
     time("published_at"),
     Column("deviation_id", Text),

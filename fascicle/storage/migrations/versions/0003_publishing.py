@@ -238,6 +238,7 @@ def upgrade() -> None:
         sa.Column("baseline_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("intent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("intents", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("unclear", sa.Integer(), server_default="0", nullable=False),
         sa.Column("refused_as_published", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("published_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("deviation_id", sa.Text(), nullable=True),
