@@ -27,7 +27,8 @@ from fascicle.storage.objects import ObjectStore
 
 T = TypeVar("T")
 # What only the operator can mend: the posts wait for it, they do not fail by it.
-_OPERATORS_BUSINESS = frozenset({"key_unknown", "cannot_decrypt", "client_refused", "no_client", "no_keys"})
+_KEYS = frozenset({"key_unknown", "cannot_decrypt", "no_key", "wrong_setting"})
+_OPERATORS_BUSINESS = _KEYS | {"client_refused", "no_client", "no_refresh_token"}
 _OPERATOR_SECONDS = 300.0
 
 
@@ -202,7 +203,7 @@ class PublishActivities:
             raise
 
     async def _refused(self, post: dict[str, Any], file: dict[str, Any], error: PermanentError) -> None:
-        """Definitely not now. But where an earlier call was unclear, a missing item may mean it was published."""
+        """Definitely not now. But where an earlier call was unclear, a missing item may be published."""
         if error.code == "item_gone" and file["unclear"]:
             await self._unconfirmed(post, "item_gone", f"{error.message} An earlier call was unclear.")
             return

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fascicle.domain.errors import UsageError
 
 _IN = re.compile(r"\+(\d{1,6})\s*([smhd])")
+_FARTHEST = timedelta(days=3653)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _NAMED = re.compile(r"(.+?)\s+([A-Za-z][A-Za-z0-9_+/-]*)")
 _EXAMPLES = "2026-12-24T18:00+01:00, 2026-12-24T17:00Z, '2026-12-24 18:00 Europe/Berlin' or +90m"
@@ -21,13 +22,13 @@ def parse_time(text: str, *, zone: str | None, now: datetime) -> datetime:
     if text == "now":
         return now
     if relative := _IN.fullmatch(text):
-        return now + timedelta(**{_UNITS[relative[2]]: int(relative[1])})
+        return _in_range(now + timedelta(**{_UNITS[relative[2]]: int(relative[1])}), text, now)
     if (named := _NAMED.fullmatch(text)) and named[2].upper() != "T":
         text, zone = named[1], named[2]
     moment = _read(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=_zone(zone, text))
-    return _in_range(moment, text)
+    return _in_range(moment, text, now)
 
 
 def _read(text: str) -> datetime:
@@ -52,8 +53,11 @@ def _zone(name: str | None, text: str) -> ZoneInfo:
         ) from None
 
 
-def _in_range(moment: datetime, text: str) -> datetime:
+def _in_range(moment: datetime, text: str, now: datetime) -> datetime:
     try:
-        return moment.astimezone(UTC)
+        moment = moment.astimezone(UTC)
     except OverflowError:
         raise UsageError("wrong_time", f"{text!r} is beyond the calendar.") from None
+    if moment - now > _FARTHEST:
+        raise UsageError("wrong_time", f"{text!r} is more than ten years away.")
+    return moment

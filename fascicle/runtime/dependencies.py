@@ -16,12 +16,14 @@ from fascicle.runtime.ssrf import HostGuard
 from fascicle.runtime.tokens import Tokens
 from fascicle.sites.base import ChapterSite, Sites
 from fascicle.sites.declarative import Surroundings, load_folder
+from fascicle.sites.deviantart import DeviantArt
 from fascicle.sites.deviantart_oauth import DeviantArtOAuth
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
+from fascicle.storage.objects import ObjectStore
 from fascicle.storage.vault import Vault
 
 Clock = Callable[[], datetime]
@@ -38,6 +40,8 @@ class Dependencies:
     vault: Vault
     oauth: DeviantArtOAuth
     tokens: Tokens
+    deviantart: DeviantArt
+    objects: ObjectStore
 
 
 def utc_now() -> datetime:
@@ -60,7 +64,11 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     tokens = Tokens(engine, vault, oauth)
     try:
         sites = build_sites(settings, http)
-        yield Dependencies(settings, engine, http, sites, notifier, clock, vault, oauth, tokens)
+        deviantart = DeviantArt(http, base_url=settings.deviantart_url)
+        objects = ObjectStore(settings.files_dir or settings.data_dir / "files")
+        yield Dependencies(
+            settings, engine, http, sites, notifier, clock, vault, oauth, tokens, deviantart, objects
+        )
     finally:
         notifier.close()
         await tokens.aclose()
