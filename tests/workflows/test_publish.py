@@ -236,7 +236,7 @@ async def test_p5_attempts_are_counted_and_end(stack: Harness) -> None:
     post = await scheduled(stack, account)
     assert await until_over(stack, post) == "failed"
     assert await stack.value("select attempts from post") == 7
-    assert len(stack.simulator.simulation.requests.entries(PLACEBO)) == 7
+    assert len(stack.simulator.simulation.requests.matching(PLACEBO)) == 7
 
 
 async def test_p4_refusals_open_the_circuit_and_consume_no_attempt(
@@ -265,7 +265,7 @@ async def test_p5_a_lost_right_fails_the_post_and_is_mailed(stack: Harness) -> N
 
 async def test_p6_a_dead_account_keeps_its_posts_until_it_is_connected_again(stack: Harness) -> None:
     account = await connect_account(stack)
-    stack.simulator.deviantart.tokens.revoke("ann")
+    stack.simulator.deviantart.tokens.revoke_account("ann")
     post = await scheduled(stack, account)
     await eventually(lambda: stack.value("select paused_at from account"))
     waiting = await eventually(lambda: stack.value("select waiting_for from post"))
@@ -418,5 +418,5 @@ async def test_p3_the_gallery_is_read_only_where_it_must_be(stack: Harness) -> N
     """Placebo, upload, baseline, publish: four requests, none more."""
     account = await connect_account(stack)
     assert await until_over(stack, await scheduled(stack, account)) == "published"
-    paths = [entry.path for entry in stack.simulator.simulation.requests.entries("/deviantart/")]
+    paths = [entry.path for entry in stack.simulator.simulation.requests.matching("/deviantart/")]
     assert paths == [PLACEBO, SUBMIT, GALLERY, PUBLISH]
