@@ -20,6 +20,7 @@ from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
+from fascicle.storage.objects import ObjectStore, ObjectStoreOptions, open_object_store
 
 Clock = Callable[[], datetime]
 
@@ -32,6 +33,7 @@ class Dependencies:
     sites: Sites
     notifier: Notifier
     clock: Clock
+    objects: ObjectStore
 
 
 def utc_now() -> datetime:
@@ -51,7 +53,8 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     try:
-        yield Dependencies(settings, engine, http, build_sites(settings, http), notifier, clock)
+        sites, objects = build_sites(settings, http), open_object_store(object_store_options(settings))
+        yield Dependencies(settings, engine, http, sites, notifier, clock, objects)
     finally:
         notifier.close()
         await http.aclose()
@@ -79,6 +82,19 @@ def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
             max_redirects=settings.http_max_redirects,
             gate_patience_seconds=settings.gate_patience_seconds,
         ),
+    )
+
+
+def object_store_options(settings: Settings) -> ObjectStoreOptions:
+    secret = settings.s3_secret_access_key
+    return ObjectStoreOptions(
+        folder=settings.files_dir or settings.data_dir / "files",
+        bucket=settings.s3_bucket,
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key_id=settings.s3_access_key_id,
+        secret_access_key=secret.get_secret_value() if secret else None,
+        path_prefix=settings.s3_path_prefix,
     )
 
 
