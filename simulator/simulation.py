@@ -7,6 +7,7 @@ from typing import Literal
 from simulator.demo import add_demo_series
 from simulator.deviantart import Studio
 from simulator.faults import Faults
+from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
 from simulator.shelf import add_shelf
@@ -24,6 +25,7 @@ class Simulation:
     requests: RequestLog = field(default_factory=RequestLog)
     rate_limits: RateLimits = field(default_factory=RateLimits)
     deviantart: Studio = field(default_factory=Studio)
+    objects: Objects = field(default_factory=Objects)
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
@@ -56,6 +58,7 @@ class Simulation:
         self.rate_limits.clear()
         self.sink.clear()
         self.deviantart.clear()
+        self.objects.clear()
         with self.world.changing():
             self.world.clear()
             self.fill(world_name)

@@ -23,7 +23,7 @@ from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
-from fascicle.storage.objects import ObjectStore
+from fascicle.storage.objects import ObjectStore, ObjectStoreOptions, open_object_store
 from fascicle.storage.vault import Vault
 
 Clock = Callable[[], datetime]
@@ -65,7 +65,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     try:
         sites = build_sites(settings, http)
         deviantart = DeviantArt(http, base_url=settings.deviantart_url)
-        objects = ObjectStore(settings.files_dir or settings.data_dir / "files")
+        objects = open_object_store(object_store_options(settings))
         yield Dependencies(
             settings, engine, http, sites, notifier, clock, vault, oauth, tokens, deviantart, objects
         )
@@ -116,6 +116,19 @@ def _oauth(settings: Settings, http: HttpClient) -> DeviantArtOAuth:
         client_id=settings.deviantart_client_id,
         client_secret=secret.get_secret_value() if secret else None,
         policy=settings.account_gate,
+    )
+
+
+def object_store_options(settings: Settings) -> ObjectStoreOptions:
+    secret = settings.s3_secret_access_key
+    return ObjectStoreOptions(
+        folder=settings.files_dir or settings.data_dir / "files",
+        bucket=settings.s3_bucket,
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key_id=settings.s3_access_key_id,
+        secret_access_key=secret.get_secret_value() if secret else None,
+        path_prefix=settings.s3_path_prefix,
     )
 
 
