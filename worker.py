@@ -21,10 +21,12 @@ import uvicorn
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.account import AccountActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
 from activities.interceptor import FascicleInterceptor
+from activities.mail import MailActivities
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy
 from activities.notify import NotifyActivities
@@ -48,6 +50,7 @@ from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
+from workflows.token_maintenance import TokenMaintenanceWorkflow
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
@@ -58,6 +61,7 @@ WORKFLOWS: Sequence[type] = (
     HousekeepingWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
+    TokenMaintenanceWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -90,6 +94,8 @@ def activities_by_queue(
         retry_base_seconds=settings.retry_base_seconds,
         daily_cap=settings.notify_daily_cap,
     )
+    account = AccountActivities(engine, dependencies.tokens)
+    mail = MailActivities(engine, dependencies.notifier, settings)
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -107,14 +113,17 @@ def activities_by_queue(
             reconcile.find_orphans,
             notify.announce_chapter,
             notify.compose_digests,
+            account.list_due_accounts,
+            account.warn_expiring,
         ],
         FETCH_QUEUE: [
             source.poll_source,
             backfill.backfill_source,
             replay.find_chapters,
             sweep.sweep_site,
+            account.renew_account,
         ],
-        DELIVER_QUEUE: [notify.deliver_due],
+        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail],
     }
 
 
