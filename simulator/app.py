@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simulator.answers import ErrorForm, Upstream, plain_error
 from simulator.control import Control
+from simulator.deviantart import DeviantArt
 from simulator.faults import FaultyApp
 from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
@@ -32,6 +33,7 @@ class SimulatorApp:
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
         self._releaser = Releaser(simulation.world, release_every) if release_every else None
         self._upstreams: list[Upstream] = [site(simulation.world) for site in SITES]
+        self._upstreams.append(DeviantArt(simulation.deviantart))
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)
 
