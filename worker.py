@@ -21,6 +21,7 @@ import uvicorn
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.account import AccountActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
@@ -53,6 +54,7 @@ from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
+from workflows.token_maintenance import TokenMaintenanceWorkflow
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
@@ -64,6 +66,7 @@ WORKFLOWS: Sequence[type] = (
     HousekeepingWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
+    TokenMaintenanceWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -107,6 +110,8 @@ def activities_by_queue(
         settings.account_gate,
         metrics,
     )
+    account = AccountActivities(engine, dependencies.tokens)
+    mail = MailActivities(engine, dependencies.notifier, settings)
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -127,17 +132,17 @@ def activities_by_queue(
             post.plan_post,
             post.change_post,
             post.record_attempt,
+            account.list_due_accounts,
+            account.warn_expiring,
         ],
         FETCH_QUEUE: [
             source.poll_source,
             backfill.backfill_source,
             replay.find_chapters,
             sweep.sweep_site,
+            account.renew_account,
         ],
-        DELIVER_QUEUE: [
-            notify.deliver_due,
-            MailActivities(engine, dependencies.notifier, settings).deliver_mail,
-        ],
+        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail],
         PUBLISH_QUEUE: [
             publish.check_account,
             publish.upload_file,
