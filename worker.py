@@ -21,6 +21,7 @@ import uvicorn
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.automation import AutomationActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
@@ -40,6 +41,7 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
+from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
@@ -58,6 +60,7 @@ WORKFLOWS: Sequence[type] = (
     HousekeepingWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
+    AutomationWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -83,6 +86,9 @@ def activities_by_queue(
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
+    automation = AutomationActivities(
+        engine, client, every=timedelta(seconds=settings.automation_every_seconds)
+    )
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
@@ -107,6 +113,8 @@ def activities_by_queue(
             reconcile.find_orphans,
             notify.announce_chapter,
             notify.compose_digests,
+            automation.fire_automations,
+            automation.look_after_posts,
         ],
         FETCH_QUEUE: [
             source.poll_source,

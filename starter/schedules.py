@@ -15,7 +15,13 @@ from temporalio.client import (
     ScheduleUpdateInput,
 )
 
-from fascicle.domain.names import DIGEST_SCHEDULE, HOUSEKEEPING_SCHEDULE, MAIN_QUEUE, RECONCILE_SCHEDULE
+from fascicle.domain.names import (
+    AUTOMATION_SCHEDULE,
+    DIGEST_SCHEDULE,
+    HOUSEKEEPING_SCHEDULE,
+    MAIN_QUEUE,
+    RECONCILE_SCHEDULE,
+)
 from fascicle.runtime.settings import Settings
 
 
@@ -23,6 +29,7 @@ async def ensure_schedules(client: Client, settings: Settings) -> None:
     wanted = {
         DIGEST_SCHEDULE: ("DigestWorkflow", timedelta(seconds=settings.digest_every_seconds)),
         RECONCILE_SCHEDULE: ("ReconcileWorkflow", timedelta(seconds=settings.reconcile_every_seconds)),
+        AUTOMATION_SCHEDULE: ("AutomationWorkflow", timedelta(seconds=settings.automation_every_seconds)),
         HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
     }
     for name, (workflow, every) in wanted.items():

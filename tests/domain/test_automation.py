@@ -81,7 +81,7 @@ def test_p7_fixed_times_by_the_clock_of_the_place(
             DailyQuota(count=4, from_hour=1, to_hour=5),
             "Europe/Berlin",
             "2026-03-28T23:00",
-            ["01", "03", "04"],
+            ["01", "03", "04", "01"],
         ),
         (DailyQuota(count=1, days=["tue"]), "UTC", "2026-11-15T23:59", []),
     ],
