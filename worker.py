@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any
 
 import uvicorn
+from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -41,6 +42,7 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
+from fascicle.web.sales import SaleRoutes
 from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
@@ -229,7 +231,11 @@ class WorkerProcess:
             metrics_url=metrics_url,
         )
         config = uvicorn.Config(
-            ops_app(probes), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+            ops_app(probes, _sale_routes(dependencies)),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
         )
         server = _QuietServer(config)
         listener = _listen(self._settings.ops_host, self._settings.ops_port)
@@ -261,6 +267,14 @@ class _QuietServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
         yield
+
+
+def _sale_routes(dependencies: Dependencies) -> list[Route]:
+    settings = dependencies.settings
+    sales = SaleRoutes(
+        dependencies.engine, settings.client_token, settings.sale_claim_seconds, dependencies.clock
+    )
+    return sales.routes()
 
 
 async def _database_is_up(dependencies: Dependencies) -> bool:

@@ -60,3 +60,16 @@ async def _insert(connection: AsyncConnection, table: str, values: dict[str, Any
     places = ", ".join(f"cast(:{name} as jsonb)" if name in json_columns else f":{name}" for name in values)
     bound = {name: json.dumps(value) if name in json_columns else value for name, value in values.items()}
     await connection.execute(text(f"insert into {table} ({names}) values ({places})"), bound)
+
+
+async def add_sale(connection: AsyncConnection, post_id: str, *, state: str = "published") -> int:
+    """A post of that state whose sale waits."""
+    await add_draft(connection, post_id, state=state)
+    await connection.execute(
+        text("update post_file set url = 'https://art.test/' || post_id where post_id = :id"), {"id": post_id}
+    )
+    sale_id: int = await connection.scalar(
+        text("""insert into sale (post_id, price) values (:id, '{"points": 80}') returning id"""),
+        {"id": post_id},
+    )
+    return sale_id

@@ -50,7 +50,7 @@ insert into post_event (post_id, at, kind, detail) values (:post_id, :now, 'sche
 # A draft that was on its way before may have left its entry behind.
 _SALE = text("""
 insert into sale as s (post_id, price, created_at) values (:post_id, :price, :now)
-on conflict (post_id) do update set price = excluded.price, state = 'waiting', settled_at = null
+on conflict (post_id) do update set price = excluded.price, state = 'waiting', attempts = 0, settled_at = null
 where s.state in ('waiting', 'cancelled')
 """).bindparams(bindparam("price", type_=JSONB))
 
