@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, site, source, user
+from starter import automation, configuration, dead_letters, library, operations, sale, site, source, user
 from starter.context import leave
 from starter.import_command import import_file
 from starter.output import print_error, print_line
@@ -31,6 +31,8 @@ app.add_typer(library.app, name="library")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
+app.add_typer(automation.app, name="automation")
+app.add_typer(sale.app, name="sale")
 app.add_typer(dead_letters.app, name="dead-letters")
 
 

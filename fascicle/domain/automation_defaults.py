@@ -84,7 +84,9 @@ def parse_price(value: Any) -> Price:
 
 
 def price_in_words(price: Mapping[str, Any]) -> str:
-    return f"{price['points']} points" if "points" in price else f"{price['amount']} {price['currency']}"
+    if "points" in price:
+        return f"{price['points']} points"
+    return f"{price.get('amount', '?')} {price.get('currency', '?')}"
 
 
 def value_of(name: str, text: str) -> Any:

@@ -1,6 +1,6 @@
 """Automations: their rows, and what their runs left behind (P7). Firing is in fascicle.storage.firing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -219,3 +219,13 @@ async def account_named(connection: AsyncConnection, wanted: str) -> dict[str, A
         ids = ", ".join(row["id"] for row in rows)
         raise UsageError("ambiguous", f"Several accounts are called {wanted!r}: use an id ({ids}).")
     return dict(rows[0])
+
+
+async def fired_keys(connection: AsyncConnection, automation_id: str, keys: Sequence[str]) -> set[str]:
+    """Those of the windows that have fired already."""
+    rows = await connection.scalars(
+        text("""select window_key from automation_run
+                where automation_id = :id and window_key = any(cast(:keys as text[]))"""),
+        {"id": automation_id, "keys": list(keys)},
+    )
+    return set(rows)
