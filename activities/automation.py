@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
 from activities.looking_after import look_after_post
-from fascicle.domain.automation import RECENT, Window, due_windows
+from fascicle.domain.automation import Window, due_windows, recent_for
 from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import automation as automations
@@ -53,8 +53,7 @@ class AutomationActivities:
     def __init__(self, engine: AsyncEngine, client: Client, *, every: timedelta) -> None:
         self._engine = engine
         self._client = client
-        # Windows that came about since the last runs, also if one of those was late or left out.
-        self._recent = max(RECENT, 3 * every)
+        self._recent = recent_for(every)
         self._random = SystemRandom()
 
     @activity.defn

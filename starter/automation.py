@@ -1,6 +1,6 @@
 """`fascicle automation …`: rules that publish drafts by themselves (P7)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import SystemRandom
 from typing import Annotated, Any, Literal
 
@@ -200,7 +200,8 @@ def rehearse(name: AutomationRef, as_json: AsJson = False) -> None:
     async def command() -> None:
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
-            view = await foreseen(connection, automations.checked(row), dependencies.clock())
+            every = timedelta(seconds=dependencies.settings.automation_every_seconds)
+            view = await foreseen(connection, automations.checked(row), dependencies.clock(), every)
         if as_json:
             print_json({**view, "enabled": row["enabled"], "account_paused": row["account_paused"]})
             return

@@ -1,13 +1,13 @@
 """An automation as it is shown: its rule in words, what it did, and what it would do."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import SystemRandom
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from fascicle.domain.automation import Window, due_windows, in_words, next_windows, parse_rule
+from fascicle.domain.automation import Window, due_windows, in_words, next_windows, parse_rule, recent_for
 from fascicle.domain.automation_defaults import price_in_words
 from fascicle.domain.errors import PermanentError
 from fascicle.storage import automation as automations
@@ -46,9 +46,13 @@ async def shown(connection: AsyncConnection, row: dict[str, Any], now: datetime)
     return view
 
 
-async def foreseen(connection: AsyncConnection, automation: Automation, now: datetime) -> dict[str, Any]:
+async def foreseen(
+    connection: AsyncConnection, automation: Automation, now: datetime, every: timedelta
+) -> dict[str, Any]:
     """What would happen now and in the windows to come, if no draft came or went. Changes nothing."""
-    due = due_windows(automation.rule, automation.zone, automation.active_since, now)
+    due = due_windows(
+        automation.rule, automation.zone, automation.active_since, now, recent=recent_for(every)
+    )
     fired = await automations.fired_keys(connection, automation.id, [window.key for window in due])
     owed = [window for window in due if window.key not in fired]
     windows = [*owed, *_coming(automation, now)]
@@ -99,7 +103,7 @@ def print_shown(view: Mapping[str, Any]) -> None:
         "rule": view["rule_in_words"],
         "time_zone": view["time_zone"],
         "strategy": view["strategy"],
-        "defaults": view["defaults"] or None,
+        "defaults": _values(view["defaults"]),
         "jitter": f"up to {view['jitter_seconds']:.0f} s",
         "sale": price_in_words(view["sale"]) if view["sale"] and not view["problem"] else view["sale"],
         "drafts_waiting": view["drafts_waiting"],
@@ -138,5 +142,18 @@ def print_foreseen(view: Mapping[str, Any]) -> None:
     print_table(("local", "utc", "draft"), rows, empty="No windows to come.")
     print_line("")
     for candidate in view["candidates"]:
-        filled = ", ".join(f"{name}={value}" for name, value in candidate["filled"].items())
-        print_line(plain(f"{candidate['post_id']}  {candidate['title']}  fills: {filled or 'nothing'}"))
+        filled = _values(candidate["filled"]) or "nothing"
+        print_line(plain(f"{candidate['post_id']}  {candidate['title']}  fills: {filled}"))
+
+
+def _values(given: Any) -> str:
+    """`tags=ink,night feature=no`, as they are typed; whatever else another program wrote, as it is."""
+    if not isinstance(given, dict):
+        return str(given)
+    return " ".join(f"{name}={_value(value)}" for name, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -110,6 +110,11 @@ def zone_named(name: str) -> ZoneInfo:
         ) from None
 
 
+def recent_for(every: timedelta) -> timedelta:
+    """With a run `every` so often, how far back windows are new rather than missed: a run may be late."""
+    return max(RECENT, 3 * every)
+
+
 def due_windows(
     rule: Rule, zone: ZoneInfo, active_since: datetime, now: datetime, *, recent: timedelta = RECENT
 ) -> list[Window]:
