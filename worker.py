@@ -18,10 +18,12 @@ from datetime import timedelta
 from typing import Any
 
 import uvicorn
+from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.account import AccountActivities
+from activities.automation import AutomationActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
@@ -45,6 +47,8 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.storage.database import ping, schema_versions
 from fascicle.web.ops import OpsProbes, ops_app
+from fascicle.web.sales import SaleRoutes
+from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
@@ -67,6 +71,7 @@ WORKFLOWS: Sequence[type] = (
     ReconcileWorkflow,
     ReplayLettersWorkflow,
     TokenMaintenanceWorkflow,
+    AutomationWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -92,6 +97,9 @@ def activities_by_queue(
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
+    automation = AutomationActivities(
+        engine, client, every=timedelta(seconds=settings.automation_every_seconds)
+    )
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
@@ -134,6 +142,8 @@ def activities_by_queue(
             post.record_attempt,
             account.list_due_accounts,
             account.warn_expiring,
+            automation.fire_automations,
+            automation.look_after_posts,
         ],
         FETCH_QUEUE: [
             source.poll_source,
@@ -269,7 +279,11 @@ class WorkerProcess:
             metrics_url=metrics_url,
         )
         config = uvicorn.Config(
-            ops_app(probes), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+            ops_app(probes, _sale_routes(dependencies)),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
         )
         server = _QuietServer(config)
         listener = _listen(self._settings.ops_host, self._settings.ops_port)
@@ -301,6 +315,14 @@ class _QuietServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
         yield
+
+
+def _sale_routes(dependencies: Dependencies) -> list[Route]:
+    settings = dependencies.settings
+    sales = SaleRoutes(
+        dependencies.engine, settings.client_token, settings.sale_claim_seconds, dependencies.clock
+    )
+    return sales.routes()
 
 
 async def _database_is_up(dependencies: Dependencies) -> bool:

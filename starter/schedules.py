@@ -16,6 +16,7 @@ from temporalio.client import (
 )
 
 from fascicle.domain.names import (
+    AUTOMATION_SCHEDULE,
     DIGEST_SCHEDULE,
     HOUSEKEEPING_SCHEDULE,
     MAIN_QUEUE,
@@ -33,6 +34,7 @@ async def ensure_schedules(client: Client, settings: Settings) -> None:
             "TokenMaintenanceWorkflow",
             timedelta(seconds=settings.token_maintenance_seconds),
         ),
+        AUTOMATION_SCHEDULE: ("AutomationWorkflow", timedelta(seconds=settings.automation_every_seconds)),
         HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
     }
     for name, (workflow, every) in wanted.items():

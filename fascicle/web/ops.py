@@ -1,7 +1,7 @@
 """GET /health, /ready and /metrics (O1)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import httpx
@@ -25,7 +25,9 @@ class OpsProbes:
     metrics_url: str
 
 
-def ops_app(probes: OpsProbes) -> Starlette:
+def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
+    """The pages, and `more` routes of other modules beside them."""
+
     async def index(request: Request) -> Response:
         return PlainTextResponse("Fascicle: /health /ready /metrics\n")
 
@@ -58,5 +60,6 @@ def ops_app(probes: OpsProbes) -> Starlette:
             Route("/health", health),
             Route("/ready", ready),
             Route("/metrics", metrics),
+            *more,
         ]
     )

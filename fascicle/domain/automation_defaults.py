@@ -1,0 +1,98 @@
+"""What an automation puts where a draft left something unset (P7), and the price of what goes on sale."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+
+from fascicle.domain.errors import UsageError
+
+Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$", max_length=100)]
+Word = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class AutomationDefaults(BaseModel):
+    """Each is a column of `post` of the same name; None: the automation has nothing to say about it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: Annotated[str, Field(max_length=100_000)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=30)] | None = None
+    is_mature: bool | None = None
+    mature_level: Literal["strict", "moderate"] | None = None
+    mature_classification: Annotated[list[Word], Field(max_length=20)] | None = None
+    gallery_ids: Annotated[list[Word], Field(max_length=100)] | None = None
+    display_resolution: Annotated[int, Field(ge=0, le=8)] | None = None
+    feature: bool | None = None
+    allow_comments: bool | None = None
+    allow_free_download: bool | None = None
+    add_watermark: bool | None = None
+    is_ai_generated: bool | None = None
+    noai: bool | None = None
+
+    @field_validator("description")
+    @classmethod
+    def _storable(cls, value: str | None) -> str | None:
+        if value is not None and "\0" in value:
+            raise ValueError("text has no zero bytes")
+        return value
+
+    def filling(self, post: Mapping[str, Any]) -> dict[str, Any]:
+        """The values for what the post left unset: only None is unset; false, 0, '' and [] are chosen."""
+        given = self.model_dump(exclude_none=True)
+        return {name: value for name, value in given.items() if post[name] is None}
+
+
+DEFAULTED = tuple(AutomationDefaults.model_fields)
+_LISTS = ("tags", "mature_classification", "gallery_ids")
+
+
+class Points(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    points: int = Field(ge=1, le=1_000_000)
+
+
+class Money(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    amount: str
+    """A decimal number as text: money is never a float."""
+    currency: str = Field(pattern=r"^[A-Z]{3}$")
+
+    @field_validator("amount")
+    @classmethod
+    def _positive(cls, value: str) -> str:
+        try:
+            amount = Decimal(value)
+        except InvalidOperation:
+            raise ValueError("must be a number such as 12.50") from None
+        if not re.fullmatch(r"\d{1,7}(\.\d{1,2})?", value, re.ASCII) or amount <= 0:
+            raise ValueError("must be a number such as 12.50, above 0")
+        return value
+
+
+Price = Points | Money
+_PRICE: TypeAdapter[Price] = TypeAdapter(Price)
+
+
+def parse_price(value: Any) -> Price:
+    """A price preset from its JSON, or pydantic's ValidationError."""
+    return _PRICE.validate_python(value)
+
+
+def price_in_words(price: Mapping[str, Any]) -> str:
+    if "points" in price:
+        return f"{price['points']} points"
+    return f"{price.get('amount', '?')} {price.get('currency', '?')}"
+
+
+def value_of(name: str, text: str) -> Any:
+    """What `--default name=text` means: lists are separated by commas."""
+    if name not in DEFAULTED:
+        raise UsageError("wrong_usage", f"{name!r} has no default. There are: {', '.join(DEFAULTED)}.")
+    if name in _LISTS:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text

@@ -1,0 +1,190 @@
+"""Firing an automation (P7): the window, the draft it takes and what becomes of it are one transaction.
+
+There is no execution lock: the window's unique key keeps a rule to one firing, locked rows that others skip
+keep two automations from one draft, and a crash anywhere leaves all of it or nothing.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.expression import bindparam
+
+from fascicle.domain.automation import Window
+from fascicle.domain.automation_defaults import DEFAULTED, Price
+from fascicle.domain.errors import FascicleError
+from fascicle.storage.automation import Automation
+
+# A draft can go out when it has files and each of them has arrived; deleted ones are no longer part of it.
+_PUBLISHABLE = """post.account_id = :account_id and post.state = 'draft' and post.deleted_at is null
+  and exists (select 1 from post_file f where f.post_id = post.id and f.deleted_at is null)
+  and not exists (select 1 from post_file f
+    where f.post_id = post.id and f.deleted_at is null and f.stored_at is null)"""
+
+_DEFAULTED = ", ".join(f"post.{name}" for name in DEFAULTED)
+
+# `random` is an order, too: by what the id and a number drawn for this firing hash to.
+_ORDERS = {
+    "fifo": "post.created_at, post.id",
+    "lifo": "post.created_at desc, post.id desc",
+    "random": "md5(post.id || :salt)",
+}
+
+_RUN = text("""
+insert into automation_run (automation_id, window_key, outcome, detail, at)
+values (:automation_id, :window_key, :outcome, :detail, :now)
+on conflict (automation_id, window_key) do nothing returning id
+""").bindparams(bindparam("detail", type_=JSONB(none_as_null=True)))
+
+_EVENT = text("""
+insert into post_event (post_id, at, kind, detail) values (:post_id, :now, 'scheduled_by_automation', :detail)
+""").bindparams(bindparam("detail", type_=JSONB))
+
+# A draft that was on its way before may have left its entry behind.
+_SALE = text("""
+insert into sale as s (post_id, price, created_at) values (:post_id, :price, :now)
+on conflict (post_id) do update set price = excluded.price, state = 'waiting', attempts = 0, settled_at = null
+where s.state in ('waiting', 'cancelled')
+""").bindparams(bindparam("price", type_=JSONB))
+
+
+@dataclass(frozen=True)
+class Firing:
+    """What came of a window; without a post there was no draft."""
+
+    post_id: str | None = None
+    title: str | None = None
+    filled: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        return "no_drafts" if self.post_id is None else "scheduled"
+
+
+async def fire(
+    connection: AsyncConnection, automation: Automation, window: Window, now: datetime, random: Random
+) -> Firing | None:
+    """Use the window up: take a draft and schedule it. None: somebody fired it before."""
+    run_id = await _take_window(connection, automation.id, window.key, "no_drafts", None, now)
+    if run_id is None:
+        return None
+    found = await drafts(connection, automation, random, limit=1, lock=True)
+    if not found:
+        return Firing()
+    draft = found[0]
+    filling = automation.defaults.filling(draft)
+    await _schedule(connection, automation, draft["id"], filling, max(window.at, now), now)
+    detail = {"automation": automation.name, "window": window.key, "filled": sorted(filling)}
+    await connection.execute(_EVENT, {"post_id": draft["id"], "now": now, "detail": detail})
+    if automation.sale is not None:
+        await _put_on_sale(connection, draft["id"], automation.sale, now)
+    await connection.execute(
+        text("update automation_run set outcome = 'scheduled', post_id = :post_id where id = :id"),
+        {"id": run_id, "post_id": draft["id"]},
+    )
+    return Firing(draft["id"], draft["title"], tuple(sorted(filling)))
+
+
+async def drafts(
+    connection: AsyncConnection, automation: Automation, random: Random, *, limit: int, lock: bool = False
+) -> list[dict[str, Any]]:
+    """Drafts in the order in which the strategy takes them; locked, those that others hold are left out."""
+    rows = await connection.execute(
+        text(f"""select post.id, post.title, post.created_at, {_DEFAULTED}
+                 from post where {_PUBLISHABLE} order by {_ORDERS[automation.strategy]} limit :limit
+                 {"for update skip locked" if lock else ""}"""),
+        {"account_id": automation.account_id, "limit": limit}
+        | ({"salt": str(random.random())} if automation.strategy == "random" else {}),
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def count_drafts(connection: AsyncConnection, account_id: str) -> int:
+    return int(
+        await connection.scalar(
+            text(f"select count(*) from post where {_PUBLISHABLE}"), {"account_id": account_id}
+        )
+    )
+
+
+async def record_failure(
+    connection: AsyncConnection, automation_id: str, window_key: str, error: FascicleError, now: datetime
+) -> bool:
+    """Note in the log why nothing came of a window, which is used up. False: it is there already."""
+    detail = {"code": error.code, "message": error.message}
+    return await _take_window(connection, automation_id, window_key, "failed", detail, now) is not None
+
+
+def invalid_key(row: Mapping[str, Any]) -> str:
+    """One note for each state that an automation nobody can read is in, however often it is looked at."""
+    content = [row["rule"], row["time_zone"], row["defaults"], row["sale"]]
+    return f"invalid-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
+
+
+async def scheduled_at(connection: AsyncConnection, now: datetime) -> list[dict[str, Any]]:
+    """The posts that the run of that time scheduled, in whichever of its attempts."""
+    rows = await connection.execute(
+        text("""select post.id as post_id, post.title, post.account_id from automation_run r
+                join post on post.id = r.post_id
+                where r.at = :now and r.outcome = 'scheduled' order by r.id"""),
+        {"now": now},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def _take_window(
+    connection: AsyncConnection,
+    automation_id: str,
+    window_key: str,
+    outcome: str,
+    detail: dict[str, Any] | None,
+    now: datetime,
+) -> int | None:
+    run_id: int | None = await connection.scalar(
+        _RUN,
+        {
+            "automation_id": automation_id,
+            "window_key": window_key,
+            "outcome": outcome,
+            "detail": detail,
+            "now": now,
+        },
+    )
+    return run_id
+
+
+async def _schedule(
+    connection: AsyncConnection,
+    automation: Automation,
+    post_id: str,
+    filling: Mapping[str, Any],
+    publish_at: datetime,
+    now: datetime,
+) -> None:
+    """The jitter is drawn by who plans for publish_at: nobody has, until planned_for says so."""
+    filled = "".join(f", {name} = :{name}" for name in filling)
+    await connection.execute(
+        text(f"""update post set state = 'scheduled', publish_at = :publish_at, due_at = null,
+                   planned_for = null, jitter_seconds = :jitter, automation_id = :automation_id,
+                   updated_at = :now{filled}
+                 where id = :id"""),
+        {
+            **filling,
+            "id": post_id,
+            "publish_at": publish_at,
+            "jitter": automation.jitter_seconds,
+            "automation_id": automation.id,
+            "now": now,
+        },
+    )
+
+
+async def _put_on_sale(connection: AsyncConnection, post_id: str, price: Price, now: datetime) -> None:
+    await connection.execute(_SALE, {"post_id": post_id, "price": price.model_dump(mode="json"), "now": now})
