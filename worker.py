@@ -31,6 +31,7 @@ from activities.notify import NotifyActivities
 from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
 from activities.source import SourceActivities
+from activities.storage_cleanup import StorageCleanupActivities
 from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
 from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, TASK_QUEUES
@@ -47,6 +48,7 @@ from workflows.notify import NotifyWorkflow
 from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
+from workflows.storage_cleanup import StorageCleanupWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
 
 WORKFLOWS: Sequence[type] = (
@@ -58,6 +60,7 @@ WORKFLOWS: Sequence[type] = (
     HousekeepingWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
+    StorageCleanupWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -90,6 +93,9 @@ def activities_by_queue(
         retry_base_seconds=settings.retry_base_seconds,
         daily_cap=settings.notify_daily_cap,
     )
+    cleanup = StorageCleanupActivities(
+        engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
+    )
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -107,6 +113,7 @@ def activities_by_queue(
             reconcile.find_orphans,
             notify.announce_chapter,
             notify.compose_digests,
+            cleanup.remove_deleted_files,
         ],
         FETCH_QUEUE: [
             source.poll_source,

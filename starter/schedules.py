@@ -15,7 +15,13 @@ from temporalio.client import (
     ScheduleUpdateInput,
 )
 
-from fascicle.domain.names import DIGEST_SCHEDULE, HOUSEKEEPING_SCHEDULE, MAIN_QUEUE, RECONCILE_SCHEDULE
+from fascicle.domain.names import (
+    CLEANUP_SCHEDULE,
+    DIGEST_SCHEDULE,
+    HOUSEKEEPING_SCHEDULE,
+    MAIN_QUEUE,
+    RECONCILE_SCHEDULE,
+)
 from fascicle.runtime.settings import Settings
 
 
@@ -24,6 +30,7 @@ async def ensure_schedules(client: Client, settings: Settings) -> None:
         DIGEST_SCHEDULE: ("DigestWorkflow", timedelta(seconds=settings.digest_every_seconds)),
         RECONCILE_SCHEDULE: ("ReconcileWorkflow", timedelta(seconds=settings.reconcile_every_seconds)),
         HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
+        CLEANUP_SCHEDULE: ("StorageCleanupWorkflow", timedelta(days=1)),
     }
     for name, (workflow, every) in wanted.items():
         await _ensure(client, name, _schedule(workflow, name, every))

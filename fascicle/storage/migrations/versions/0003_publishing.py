@@ -231,7 +231,7 @@ def upgrade() -> None:
         sa.Column("file_name", sa.Text(), nullable=False),
         sa.Column("content_type", sa.Text(), server_default="application/octet-stream", nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=True),
-        sa.Column("stored_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("stored_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=True),
         sa.Column("item_id", sa.Text(), nullable=True),
         sa.Column("submits", sa.Integer(), server_default="0", nullable=False),
         sa.Column("baseline", postgresql.ARRAY(sa.Text()), nullable=True),
