@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starter import configuration, dead_letters, library, operations, site, source, user
+from starter import configuration, dead_letters, library, operations, schedule, site, source, user
 from starter.context import leave
 from starter.import_command import import_file
 from starter.output import print_error, print_line
@@ -32,6 +32,7 @@ app.command("follow")(library.add)
 app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(schedule.app, name="schedule")
 
 
 def _print_version(wanted: bool) -> None:
