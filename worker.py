@@ -1,6 +1,6 @@
 """The worker: settings → dependencies → Temporal workers and the ops server; drains on a signal.
 
-    python worker.py [--queues fascicle,fetch,deliver]
+    python worker.py [--queues fascicle,fetch,deliver,publish]
 
 It serves the Temporal of TEMPORAL_ADDRESS and the database of DATABASE_URL.
 """
@@ -22,20 +22,25 @@ from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.account import AccountActivities
 from activities.automation import AutomationActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
 from activities.interceptor import FascicleInterceptor
+from activities.mail import MailActivities
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy
 from activities.notify import NotifyActivities
+from activities.post import PostActivities
+from activities.post_plan import Planner, PublishPolicy
+from activities.publish import PublishActivities
 from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
 from activities.source import SourceActivities
 from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
-from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, TASK_QUEUES
+from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.settings import Settings, load_settings
@@ -48,20 +53,24 @@ from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
 from workflows.notify import NotifyWorkflow
+from workflows.publish import PublishPostWorkflow
 from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
+from workflows.token_maintenance import TokenMaintenanceWorkflow
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
     SweepWorkflow,
     IngestChapterWorkflow,
     NotifyWorkflow,
+    PublishPostWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
+    TokenMaintenanceWorkflow,
     AutomationWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
@@ -84,7 +93,7 @@ def activities_by_queue(
     backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
     replay = ReplayActivities(engine, dependencies.sites, policy)
     reconcile = ReconcileActivities(
-        engine, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
+        engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
@@ -98,6 +107,19 @@ def activities_by_queue(
         retry_base_seconds=settings.retry_base_seconds,
         daily_cap=settings.notify_daily_cap,
     )
+    planner = Planner(engine, client, _publish_policy(settings))
+    post = PostActivities(engine, planner, metrics)
+    publish = PublishActivities(
+        engine,
+        planner,
+        dependencies.tokens,
+        dependencies.deviantart,
+        dependencies.objects,
+        settings.account_gate,
+        metrics,
+    )
+    account = AccountActivities(engine, dependencies.tokens)
+    mail = MailActivities(engine, dependencies.notifier, settings)
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -115,6 +137,11 @@ def activities_by_queue(
             reconcile.find_orphans,
             notify.announce_chapter,
             notify.compose_digests,
+            post.plan_post,
+            post.change_post,
+            post.record_attempt,
+            account.list_due_accounts,
+            account.warn_expiring,
             automation.fire_automations,
             automation.look_after_posts,
         ],
@@ -123,8 +150,16 @@ def activities_by_queue(
             backfill.backfill_source,
             replay.find_chapters,
             sweep.sweep_site,
+            account.renew_account,
         ],
-        DELIVER_QUEUE: [notify.deliver_due],
+        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail],
+        PUBLISH_QUEUE: [
+            publish.check_account,
+            publish.upload_file,
+            publish.take_baseline,
+            publish.publish_file,
+            publish.look_for_file,
+        ],
     }
 
 
@@ -143,6 +178,16 @@ def _poll_policy(settings: Settings) -> PollPolicy:
     )
 
 
+def _publish_policy(settings: Settings) -> PublishPolicy:
+    return PublishPolicy(
+        attempts=settings.publish_attempts,
+        retry_seconds=settings.publish_retry_seconds,
+        looks=settings.publish_look_seconds,
+        timeout_seconds=settings.publish_timeout_seconds,
+        file_max_bytes=settings.file_max_bytes,
+    )
+
+
 def _sweep_policy(settings: Settings) -> SweepPolicy:
     return SweepPolicy(
         interval=timedelta(seconds=settings.sweep_seconds),
@@ -157,7 +202,10 @@ def build_workers(
     settings = dependencies.settings
     served = activities_by_queue(client, dependencies, metrics)
     interceptor = FascicleInterceptor(metrics, retry_base_seconds=settings.retry_base_seconds)
-    limits = {FETCH_QUEUE: settings.max_concurrent_fetches}
+    limits = {
+        FETCH_QUEUE: settings.max_concurrent_fetches,
+        PUBLISH_QUEUE: settings.publish_concurrency,
+    }
     return [
         Worker(
             client,

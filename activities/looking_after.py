@@ -9,6 +9,8 @@ from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, publish_workflo
 
 class PublishInput(BaseModel):
     post_id: str
+    retry: bool = False
+    """What failed is tried again."""
 
 
 async def look_after_post(client: Client, post_id: str, *, title: str, account_id: str) -> None:

@@ -7,6 +7,7 @@ from temporalio.common import MetricMeter
 
 POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
 SWEEP_OUTCOMES = ("done", "gap", "failed")
+POST_OUTCOMES = ("published", "failed", "unconfirmed", "retried")
 NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
@@ -18,6 +19,7 @@ class Metrics:
         self._sweeps = meter.create_counter("fascicle_sweeps", "Sweeps by site and outcome")
         self._chapters = meter.create_counter("fascicle_chapters_ingested", "New chapters of a source stored")
         self._notifications = meter.create_counter("fascicle_notifications", "Notifications and messages")
+        self._posts = meter.create_counter("fascicle_posts", "Posts by how they ended, and attempts repeated")
         self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
         self._duration = meter.create_histogram_timedelta(
             "fascicle_job_duration_seconds", "How long an activity ran"
@@ -36,6 +38,8 @@ class Metrics:
                 self.count_sweep(site, outcome, 0)
         for outcome in NOTIFICATION_OUTCOMES:
             self.count_notifications(outcome, 0)
+        for outcome in POST_OUTCOMES:
+            self.count_posts(outcome, 0)
 
     def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
         self._polls.add(count, {"site": site, "outcome": outcome})
@@ -48,6 +52,9 @@ class Metrics:
 
     def count_notifications(self, outcome: str, count: int = 1) -> None:
         self._notifications.add(count, {"outcome": outcome})
+
+    def count_posts(self, outcome: str, count: int = 1) -> None:
+        self._posts.add(count, {"outcome": outcome})
 
     def job_started(self) -> None:
         self.active_jobs += 1

@@ -51,6 +51,27 @@ class CapturedAnswer:
         elif message["type"] == "http.response.body":
             self.body += message.get("body", b"")
 
+    async def replay(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class UnreadBody:
+    """Receives for an application, and knows whether it read the request's body to its end."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._more = True
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._more = message.get("more_body", False)
+        return message
+
+    async def read_rest(self) -> None:
+        while self._more:
+            await self.receive()
+
 
 def json_response(content: Any, status: int = 200) -> Response:
     return Response(orjson.dumps(content), status, media_type="application/json")

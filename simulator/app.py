@@ -10,10 +10,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simulator.answers import ErrorForm, Upstream, plain_error
 from simulator.control import Control
+from simulator.deviantart import DeviantArt
 from simulator.faults import FaultyApp
 from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
 from simulator.mangaplus import MangaPlus
+from simulator.objects import S3
 from simulator.panelbox import PanelBox
 from simulator.rate_limit import RateLimitedApp
 from simulator.releaser import Releaser
@@ -32,6 +34,7 @@ class SimulatorApp:
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
         self._releaser = Releaser(simulation.world, release_every) if release_every else None
         self._upstreams: list[Upstream] = [site(simulation.world) for site in SITES]
+        self._upstreams += [DeviantArt(simulation.deviantart), S3(simulation.objects)]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)
 

@@ -1,11 +1,14 @@
 """A client of the control API, for simulators that run in another process."""
 
+import asyncio
 from types import TracebackType
 from typing import Any
 
 import httpx
+import orjson
 from pydantic import BaseModel, TypeAdapter
 
+from simulator.deviantart.client import DeviantArtClient
 from simulator.faults import Fault, FaultReport
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
@@ -15,6 +18,7 @@ from simulator.specs import SeriesSpec, SeriesStatus, UploadSpec
 from simulator.upload import Upload
 
 TIMEOUT = httpx.Timeout(30.0)
+HELD_CHECK_SECONDS = 0.02
 
 UPLOADS = TypeAdapter(list[Upload])
 UPLOAD = TypeAdapter(Upload)
@@ -55,6 +59,7 @@ class SimulatorControl:
 
     def __init__(self, base_url: str) -> None:
         self._http = httpx.AsyncClient(base_url=f"{base_url}/_sim", timeout=TIMEOUT, trust_env=False)
+        self.deviantart = DeviantArtClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self
@@ -109,6 +114,17 @@ class SimulatorControl:
 
     async def clear_faults(self) -> None:
         await self._call("DELETE", "/faults")
+
+    async def release_held(self, fault_id: int | None = None, *, drop: bool = False) -> int:
+        """Let held requests go on, or with `drop` end them; how many there were."""
+        answer = await self._call("POST", "/faults/release", {"id": fault_id, "drop": drop})
+        return int(orjson.loads(answer)["released"])
+
+    async def wait_until_held(self, fault_id: int, seconds: float = 30.0) -> None:
+        """Return as soon as the fault holds a request; raises TimeoutError."""
+        async with asyncio.timeout(seconds):
+            while not any(report.id == fault_id and report.held for report in await self.faults()):  # noqa: ASYNC110
+                await asyncio.sleep(HELD_CHECK_SECONDS)
 
     async def set_rate_limit(self, limit: RateLimit) -> None:
         await self._call("POST", "/rate_limit", _fields(limit))

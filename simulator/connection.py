@@ -28,6 +28,8 @@ async def close_early(scope: Scope, receive: Receive) -> None:
 async def reset(scope: Scope, receive: Receive) -> None:
     """End the connection with a TCP reset."""
     transport = _transport(scope)
+    if transport.is_closing():
+        return
     # Closing with data unsent or a linger of zero is what makes the kernel send RST instead of FIN.
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO)
     transport.abort()

@@ -1,36 +1,37 @@
 """The control API: scripting the world and reading back what happened, from another process."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from simulator.answers import json_response
 from simulator.catalogue import addresses
+from simulator.control_parts import ControlError, Table, answering_errors, read, read_json, validated
+from simulator.deviantart.control import DeviantArtControl
 from simulator.faults import Fault
 from simulator.mangadex import MangaDex, title_page
 from simulator.rate_limit import RateLimit
 from simulator.series import Series
 from simulator.simulation import Simulation, WorldName
 from simulator.specs import SeriesSpec, UploadSpec
-from simulator.world import UnknownSeriesError, UnknownUploadError, WorldError
-
-Model = TypeVar("Model", bound=BaseModel)
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-class ControlError(Exception):
-    pass
+from simulator.world import UnknownUploadError
 
 
 class Reset(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     world: WorldName = "empty"
+
+
+class Release(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: int | None = None
+    drop: bool = False
 
 
 class Control:
@@ -40,7 +41,7 @@ class Control:
 
     def routes(self, prefix: str) -> Sequence[BaseRoute]:
         one_chapter = "/series/{id}/chapters/{upload_id}"
-        table: list[tuple[str, str, Endpoint]] = [
+        table: Table = [
             ("GET", "/health", self._health),
             ("POST", "/reset", self._reset),
             ("GET", "/series", self._list_series),
@@ -53,17 +54,19 @@ class Control:
             ("GET", "/faults", self._list_faults),
             ("POST", "/faults", self._add_fault),
             ("DELETE", "/faults", self._clear_faults),
+            ("POST", "/faults/release", self._release_held),
             ("POST", "/rate_limit", self._set_rate_limit),
             ("GET", "/requests", self._list_requests),
             ("DELETE", "/requests", self._clear_requests),
             ("GET", "/sink", self._list_messages),
             ("GET", "/sink/{name}", self._list_messages),
             ("DELETE", "/sink", self._clear_messages),
+            *DeviantArtControl(self._simulation.deviantart).table(),
         ]
         return [
             Mount(
                 prefix,
-                routes=[Route(path, _answering_errors(end), methods=[verb]) for verb, path, end in table],
+                routes=[Route(path, answering_errors(end), methods=[verb]) for verb, path, end in table],
             )
         ]
 
@@ -71,7 +74,7 @@ class Control:
         return json_response({"status": "ok", "series": len(self._world.series)})
 
     async def _reset(self, request: Request) -> Response:
-        self._simulation.reset((await _read(request, Reset)).world)
+        self._simulation.reset((await read(request, Reset)).world)
         return json_response({"status": "ok"})
 
     async def _list_series(self, request: Request) -> Response:
@@ -79,7 +82,7 @@ class Control:
             return json_response([_summary(request, series) for series in self._world.series.values()])
 
     async def _add_series(self, request: Request) -> Response:
-        series = self._world.add_series(await _read(request, SeriesSpec))
+        series = self._world.add_series(await read(request, SeriesSpec))
         return json_response(_addresses(request, series), 201)
 
     async def _remove_series(self, request: Request) -> Response:
@@ -91,15 +94,15 @@ class Control:
             return json_response(self._world.find_series(request.path_params["id"]).uploads)
 
     async def _release(self, request: Request) -> Response:
-        content = await _read_json(request)
+        content = await read_json(request)
         wanted = content if isinstance(content, list) else [content]
-        specs = [_validated(UploadSpec, item) for item in wanted]
+        specs = [validated(UploadSpec, item) for item in wanted]
         return json_response(self._world.release(request.path_params["id"], *specs), 201)
 
     async def _revise(self, request: Request) -> Response:
         self._check_upload(request)
         return json_response(
-            self._world.revise(request.path_params["upload_id"], await _read(request, UploadSpec))
+            self._world.revise(request.path_params["upload_id"], await read(request, UploadSpec))
         )
 
     async def _withdraw(self, request: Request) -> Response:
@@ -115,15 +118,19 @@ class Control:
         return json_response([report.model_dump() for report in self._simulation.faults.reports()])
 
     async def _add_fault(self, request: Request) -> Response:
-        armed = self._simulation.faults.add(await _read(request, Fault))
+        armed = self._simulation.faults.add(await read(request, Fault))
         return json_response(armed.report().model_dump(), 201)
 
     async def _clear_faults(self, request: Request) -> Response:
         self._simulation.faults.clear()
         return json_response({"status": "ok"})
 
+    async def _release_held(self, request: Request) -> Response:
+        wanted = await read(request, Release)
+        return json_response({"released": self._simulation.faults.release(wanted.id, drop=wanted.drop)})
+
     async def _set_rate_limit(self, request: Request) -> Response:
-        limit = await _read(request, RateLimit)
+        limit = await read(request, RateLimit)
         self._simulation.rate_limits.set(limit)
         return json_response(limit.model_dump())
 
@@ -146,40 +153,6 @@ class Control:
     async def _clear_messages(self, request: Request) -> Response:
         self._simulation.sink.clear()
         return json_response({"status": "ok"})
-
-
-def _answering_errors(endpoint: Endpoint) -> Endpoint:
-    async def answer(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except (UnknownSeriesError, UnknownUploadError) as error:
-            return json_response({"error": str(error)}, 404)
-        except (ControlError, WorldError) as error:
-            return json_response({"error": str(error)}, 422)
-
-    return answer
-
-
-async def _read(request: Request, model: type[Model]) -> Model:
-    return _validated(model, await _read_json(request))
-
-
-async def _read_json(request: Request) -> Any:
-    """The body; none at all is an empty object, since most fields have defaults."""
-    try:
-        return orjson.loads(await request.body() or b"{}")
-    except orjson.JSONDecodeError as error:
-        raise ControlError(f"not JSON: {error}") from None
-
-
-def _validated(model: type[Model], content: Any) -> Model:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}" for problem in error.errors()
-        ]
-        raise ControlError("; ".join(problems)) from None
 
 
 def _addresses(request: Request, series: Series) -> dict[str, Any]:

@@ -10,11 +10,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from simulator.answers import Answer, CapturedAnswer, ErrorForm
+from simulator.answers import Answer, CapturedAnswer, ErrorForm, UnreadBody
 from simulator.connection import close_early, reset
+from simulator.holds import DroppedError, Holds, buffered
 from simulator.paths import path_matches
 
-FaultKind = Literal["status", "delay", "headers", "truncated", "reset", "html", "half_json"]
+FaultKind = Literal["status", "delay", "hold", "headers", "truncated", "reset", "html", "half_json"]
+# These let the request through; what else the fault asks for is all that happens.
+HARMLESS = ("delay", "hold", "headers")
 
 GARBAGE = {
     "html": (
@@ -29,9 +32,14 @@ class Fault(BaseModel):
     """What goes wrong.
 
     `path` is a prefix, or a pattern with `*` for the whole path. The first `skip` matching requests pass; of
-    the rest, each is hit with `probability`, until `count` have been hit (None: without end). `delay` and
-    `headers` may accompany any kind; the kinds of those names do nothing else. `retry_after` is seconds or an
-    HTTP date.
+    the rest, each is hit with `probability`, until `count` have been hit (None: without end). `retry_after`
+    is seconds or an HTTP date.
+
+    `delay`, `delay_after`, `hold` and `headers` may accompany any kind; the kinds delay, hold and headers do
+    nothing else. `delay` comes before the request takes effect, `delay_after` between that and the answer.
+    `hold` keeps it, `before` or `after` it took effect, until it is released or `hold_seconds` are over. If
+    its client leaves while it is held `before`, it never takes effect, unless it is `late`: then it still
+    does, when the hold ends.
 
     Kinds `status`, `reset`, `html` and `half_json` keep the request from the application, unless
     `takes_effect`: then it is carried out and only its answer is lost. `truncated` always takes effect.
@@ -49,26 +57,33 @@ class Fault(BaseModel):
     status: Annotated[int, Field(ge=200, le=599)] = 503
     retry_after: int | str | None = None
     delay: Annotated[float, Field(ge=0)] = 0.0
+    delay_after: Annotated[float, Field(ge=0)] = 0.0
+    hold: Literal["before", "after"] | None = None
+    hold_seconds: Annotated[float, Field(gt=0)] = 60.0
+    late: bool = False
     headers: dict[str, str] = {}
     body: str | None = None
     takes_effect: bool = False
 
     @model_validator(mode="after")
     def _does_something(self) -> "Fault":
-        if self.kind == "delay" and not self.delay:
+        if self.kind == "delay" and not (self.delay or self.delay_after):
             raise ValueError("a fault of kind delay needs a delay in seconds")
+        if self.kind == "hold" and not self.hold:
+            raise ValueError("a fault of kind hold needs to know where: before or after")
         if self.kind == "headers" and not self.headers:
             raise ValueError("a fault of kind headers needs headers")
         return self
 
 
 class FaultReport(BaseModel):
-    """How a fault has fared: requests it matched, and requests it hit."""
+    """How a fault has fared: requests it matched, requests it hit, and those it holds right now."""
 
     id: int
     fault: Fault
     seen: int
     hits: int
+    held: int = 0
 
 
 @dataclass
@@ -77,6 +92,7 @@ class ArmedFault:
     fault: Fault
     seen: int = 0
     hits: int = 0
+    holds: Holds = field(default_factory=Holds)
     _random: Random = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +111,7 @@ class ArmedFault:
         return True
 
     def report(self) -> FaultReport:
-        return FaultReport(id=self.id, fault=self.fault, seen=self.seen, hits=self.hits)
+        return FaultReport(id=self.id, fault=self.fault, seen=self.seen, hits=self.hits, held=len(self.holds))
 
 
 class Faults:
@@ -114,16 +130,27 @@ class Faults:
             return armed
 
     def clear(self) -> None:
+        """Disarm all. Requests that are held go on, as when they are released."""
+        self.release()
         with self._lock:
             self._armed.clear()
+
+    def release(self, fault_id: int | None = None, *, drop: bool = False) -> int:
+        """Let held requests go on, of one fault or of all; how many there were.
+
+        With `drop` their connections are reset instead, and what has not taken effect yet never does.
+        """
+        with self._lock:
+            meant = [armed for armed in self._armed if fault_id in (None, armed.id)]
+            return sum(armed.holds.release(drop=drop) for armed in meant)
 
     def reports(self) -> list[FaultReport]:
         with self._lock:
             return [armed.report() for armed in self._armed]
 
-    def strike(self, method: str, path: str) -> Fault | None:
+    def strike(self, method: str, path: str) -> ArmedFault | None:
         with self._lock:
-            return next((armed.fault for armed in self._armed if armed.strikes(method, path)), None)
+            return next((armed for armed in self._armed if armed.strikes(method, path)), None)
 
 
 class FaultyApp:
@@ -135,29 +162,48 @@ class FaultyApp:
         self._error_form_of = error_form_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        fault = self._faults.strike(scope["method"], scope["path"]) if scope["type"] == "http" else None
-        if fault is None:
+        armed = self._faults.strike(scope["method"], scope["path"]) if scope["type"] == "http" else None
+        if armed is None:
             await self._app(scope, receive, send)
             return
+        fault = armed.fault
         scope.setdefault("state", {})["fault"] = fault.kind
         await asyncio.sleep(fault.delay)
-        await self._spoil(fault, scope, receive, _adding_headers(send, fault.headers))
+        send = _adding_headers(send, fault.headers)
+        try:
+            body = await buffered(receive) if fault.hold else receive
+            if fault.hold == "before":
+                await armed.holds.keep(receive, fault.hold_seconds, late=fault.late)
+            await self._spoil(armed, scope, body, send)
+        except DroppedError:
+            await reset(scope, receive)
 
-    async def _spoil(self, fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
-        if fault.kind in ("delay", "headers"):
+    async def _spoil(self, armed: ArmedFault, scope: Scope, receive: Receive, send: Send) -> None:
+        fault = armed.fault
+        if fault.kind in HARMLESS and fault.hold != "after" and not fault.delay_after:
             await self._app(scope, receive, send)
             return
         captured = CapturedAnswer()
-        if fault.takes_effect or fault.kind == "truncated":
+        if fault.takes_effect or fault.kind in (*HARMLESS, "truncated"):
             await self._app(scope, receive, captured.send)
         else:
-            await _read_request(receive)
+            await UnreadBody(receive).read_rest()
+        await asyncio.sleep(fault.delay_after)
+        if fault.hold == "after":
+            await armed.holds.keep(receive, fault.hold_seconds, late=True)
+        await self._answer(fault, captured, scope, receive, send)
+
+    async def _answer(
+        self, fault: Fault, captured: CapturedAnswer, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         match fault.kind:
             case "reset":
                 await reset(scope, receive)
             case "truncated":
                 await _send_half(captured, send)
                 await close_early(scope, receive)
+            case "delay" | "hold" | "headers":
+                await captured.replay(send)
             case _:
                 await self._wrong_answer(fault, scope["path"])(scope, receive, send)
 
@@ -182,12 +228,6 @@ def _adding_headers(send: Send, headers: dict[str, str]) -> Send:
         await send(message)
 
     return send_with_headers
-
-
-async def _read_request(receive: Receive) -> None:
-    # A client that is still writing when the connection breaks sees something else than a broken answer.
-    while (await receive()).get("more_body", False):
-        pass
 
 
 async def _send_half(captured: CapturedAnswer, send: Send) -> None:

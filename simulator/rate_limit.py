@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from simulator.answers import ErrorForm
+from simulator.answers import ErrorForm, UnreadBody
 from simulator.paths import path_matches
 
 
@@ -78,6 +78,7 @@ class RateLimitedApp:
         wait = self._limits.wait_before(scope["path"])
         if wait > 0:
             refusal = self._error_form_of(scope["path"])(429, str(math.ceil(wait)))
+            await UnreadBody(receive).read_rest()
             await refusal(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -1,5 +1,6 @@
 """What was asked of the simulator, and how it answered."""
 
+import re
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from simulator.paths import path_matches
 
 CAPACITY = 100_000
 KEPT_HEADERS = {b"user-agent", b"via"}
+# The log is read by people and kept in reports; who may do what is none of their business.
+SECRETS = re.compile(r"(?<![^&])((?:access_|refresh_)?token|code|client_secret)=[^&]*")
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class RequestLog:
         headers = {
             name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in KEPT_HEADERS
         }
-        query = scope["query_string"].decode("latin-1")
+        query = SECRETS.sub(r"\1=***", scope["query_string"].decode("latin-1"))
         with self._lock:
             self._last_number += 1
             entry = LoggedRequest(

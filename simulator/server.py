@@ -108,6 +108,8 @@ class RunningSimulator:
         self.requests = self.simulation.requests
         self.rate_limits = self.simulation.rate_limits
         self.sink = self.simulation.sink
+        self.deviantart = self.simulation.deviantart
+        self.objects = self.simulation.objects
         self.url = ""
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from simulator.demo import add_demo_series
+from simulator.deviantart import Studio
 from simulator.faults import Faults
+from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
 from simulator.shelf import add_shelf
@@ -22,6 +24,8 @@ class Simulation:
     faults: Faults = field(default_factory=Faults)
     requests: RequestLog = field(default_factory=RequestLog)
     rate_limits: RateLimits = field(default_factory=RateLimits)
+    deviantart: Studio = field(default_factory=Studio)
+    objects: Objects = field(default_factory=Objects)
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
@@ -32,7 +36,11 @@ class Simulation:
             return simulation
         resumed = state_file.exists()
         world = World.load(state_file) if resumed else World()
-        simulation = cls(world=world, sink=Sink(state_file.with_name(f"{state_file.name}.sink.jsonl")))
+        simulation = cls(
+            world=world,
+            sink=Sink(state_file.with_name(f"{state_file.name}.sink.jsonl")),
+            deviantart=Studio(state_file.with_name(f"{state_file.name}.deviantart.json")),
+        )
         if not resumed:
             simulation.fill(world_name)
         world.autosave(state_file)
@@ -49,6 +57,8 @@ class Simulation:
         self.faults.clear()
         self.rate_limits.clear()
         self.sink.clear()
+        self.deviantart.clear()
+        self.objects.clear()
         with self.world.changing():
             self.world.clear()
             self.fill(world_name)

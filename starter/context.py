@@ -22,6 +22,8 @@ from fascicle.runtime.temporal import connect, names_a_server
 from starter.output import print_error
 
 _UNDEFINED_TABLE = "42P01"
+# Published by a stack whose keys are in its environment, where other shells do not see them.
+KEYS_ARE_SET = "token_keys"
 _SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 
 
@@ -44,10 +46,13 @@ def running_stack(data_dir: Path) -> dict[str, str | int] | None:
 
 
 def effective_settings() -> Settings:
-    """Settings as the running stack has them: it publishes its environment; what is set here wins."""
+    """Settings as the running stack has them: it publishes its environment; what is set here wins.
+
+    But for the data folder: the one set here may be the demo's neighbour.
+    """
     settings = load_settings()
     for name, value in (running_stack(settings.data_dir) or {}).items():
-        if name.isupper() and not os.environ.get(name):
+        if name.isupper() and (name == "FASCICLE_DATA_DIR" or not os.environ.get(name)):
             os.environ[name] = str(value)
     return load_settings()
 

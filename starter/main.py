@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from starter import automation, configuration, dead_letters, library, operations, sale, site, source, user
+from starter import (
+    account,
+    automation,
+    configuration,
+    dead_letters,
+    library,
+    operations,
+    post,
+    sale,
+    site,
+    source,
+    user,
+)
 from starter.context import leave
 from starter.import_command import import_file
 from starter.output import print_error, print_line
@@ -27,6 +39,8 @@ app.add_typer(source.app, name="source")
 app.add_typer(site.app, name="site")
 app.command("chapters")(library.chapters)
 app.add_typer(user.app, name="user")
+app.add_typer(account.app, name="account")
+app.add_typer(post.app, name="post")
 app.add_typer(library.app, name="library")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)

@@ -21,6 +21,7 @@ from fascicle.domain.names import (
     HOUSEKEEPING_SCHEDULE,
     MAIN_QUEUE,
     RECONCILE_SCHEDULE,
+    TOKEN_SCHEDULE,
 )
 from fascicle.runtime.settings import Settings
 
@@ -29,6 +30,10 @@ async def ensure_schedules(client: Client, settings: Settings) -> None:
     wanted = {
         DIGEST_SCHEDULE: ("DigestWorkflow", timedelta(seconds=settings.digest_every_seconds)),
         RECONCILE_SCHEDULE: ("ReconcileWorkflow", timedelta(seconds=settings.reconcile_every_seconds)),
+        TOKEN_SCHEDULE: (
+            "TokenMaintenanceWorkflow",
+            timedelta(seconds=settings.token_maintenance_seconds),
+        ),
         AUTOMATION_SCHEDULE: ("AutomationWorkflow", timedelta(seconds=settings.automation_every_seconds)),
         HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
     }

@@ -25,7 +25,7 @@ from fascicle.runtime.embedded import (
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
-from starter.context import demo_folder, leave, run, temporal_is_named, usable_dependencies
+from starter.context import KEYS_ARE_SET, demo_folder, leave, run, temporal_is_named, usable_dependencies
 from starter.demo import demo_environment, onboard_demo, write_shelf
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
@@ -62,8 +62,14 @@ def up(
 def _own_settings() -> dict[str, str]:
     """What this shell set and another shell, where the CLI is used, may not have."""
     kept = {k: v for k, v in os.environ.items() if k.startswith(("FASCICLE_", "TEMPORAL_"))}
-    secret = ("FASCICLE_DATABASE_URL", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA")
-    return {k: v for k, v in kept.items() if k not in ("FASCICLE_DATA_DIR", *secret)}
+    # What encrypts the tokens must not lie beside them: whoever set the keys has them elsewhere.
+    secret = (
+        "FASCICLE_DATABASE_URL",
+        "FASCICLE_TOKEN_KEYS",
+        "TEMPORAL_API_KEY",
+        "TEMPORAL_TLS_CLIENT_KEY_DATA",
+    )
+    return {k: v for k, v in kept.items() if k not in secret}
 
 
 class Stack:
@@ -128,6 +134,12 @@ class Stack:
         """PostgreSQL, Temporal and, for the demo, the simulator, unless the environment names its own."""
         # The CLI may be used in another folder.
         self._announce("FASCICLE_SITES_DIR", str(self._settings.sites_dir.absolute()))
+        # The demo's own one for the demo: tokens' keys and posts' files are found there by everybody.
+        self._announce("FASCICLE_DATA_DIR", str(self._folder.path))
+        if self._settings.token_keys_file is not None:
+            self._announce("FASCICLE_TOKEN_KEYS_FILE", str(self._settings.token_keys_file.absolute()))
+        if self._settings.token_keys is not None:
+            self._published[KEYS_ARE_SET] = "yes"
         if self._demo and (self._settings.database_url or temporal_is_named()):
             say("demo", "uses its own servers, not those of DATABASE_URL and TEMPORAL_ADDRESS", "yellow")
         if self._demo or self._settings.database_url is None:

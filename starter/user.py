@@ -1,5 +1,6 @@
 """`fascicle user …`: people, their channels, and how they want to be told."""
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,8 @@ Trusted = Annotated[
 
 MAX_NAME = 100
 MAX_CAP = 1_000_000
+MAX_ADDRESS = 254
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+")
 MODES = ("immediate", "hourly", "daily", "off")
 
 
@@ -35,17 +38,21 @@ def add_user(
         list[str] | None, typer.Option(help="Apprise URL to send messages to; repeatable.")
     ] = None,
     trusted: Trusted = False,
+    email: Annotated[str | None, typer.Option(help="Where their accounts' warnings go.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a user, or another channel to one."""
 
     async def command() -> None:
         _check_name(name)
+        address = None if email is None else _email(email)
         async with database_only() as dependencies:
             urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
             async with transaction(dependencies.engine) as connection:
                 user_id, created = await library.add_user(connection, name)
                 added = [url for url in urls if await library.add_channel(connection, user_id, url)]
+                if email is not None:
+                    await library.set_wishes(connection, user_id, {"email": address})
         if as_json:
             print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
             return
@@ -66,7 +73,7 @@ def list_users(as_json: AsJson = False) -> None:
         if as_json:
             print_json(rows)
             return
-        columns = ("name", "id", "follows", "mode", "languages", "time_zone", "channels")
+        columns = ("name", "id", "follows", "mode", "languages", "time_zone", "email", "channels")
         print_table(columns, rows, empty="No users: fascicle user add NAME")
 
     run(command)
@@ -84,6 +91,7 @@ def set_wishes(
     cap: Annotated[
         str | None, typer.Option(help="Messages a day before the rest becomes a digest; or `default`.")
     ] = None,
+    email: Annotated[str | None, typer.Option(help="Where their accounts' warnings go; or `none`.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """How a user wants to be told."""
@@ -98,6 +106,8 @@ def set_wishes(
         given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
         if cap is not None:
             given["daily_cap"] = _cap(cap)
+        if email is not None:
+            given["email"] = _email(email)
         if not given:
             raise UsageError("wrong_usage", "Nothing to set. See `fascicle user set --help`.")
         async with database_only() as dependencies:
@@ -111,6 +121,8 @@ def set_wishes(
         if as_json:
             print_json({"user": user, **given})
         else:
+            if given.get("email", "") is None:
+                given["email"] = "none"
             print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
 
     run(command)
@@ -155,6 +167,15 @@ def _cap(text: str) -> int | None:
     if not text.isascii() or not text.isdigit() or int(text) > MAX_CAP:
         raise UsageError("wrong_usage", f"A cap is a number up to {MAX_CAP}, or `default`.")
     return int(text)
+
+
+def _email(text: str) -> str | None:
+    """None: nowhere."""
+    if text == "none":
+        return None
+    if not _ADDRESS.fullmatch(text) or len(text) > MAX_ADDRESS:
+        raise UsageError("wrong_email", f"{text!r} is no e-mail address such as ann@example.org.")
+    return text
 
 
 def _words(value: Any) -> str:

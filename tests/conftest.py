@@ -132,10 +132,15 @@ def overrides() -> dict[str, Any]:
 
 @pytest.fixture
 async def harness(
-    database_url: str, client: Client, simulator: RunningSimulator, overrides: dict[str, Any]
+    database_url: str,
+    client: Client,
+    simulator: RunningSimulator,
+    overrides: dict[str, Any],
+    tmp_path: Path,
 ) -> AsyncIterator[Harness]:
     """Everything but workers: for tests that start and stop them."""
-    async with open_harness(settings_for(database_url, simulator, **overrides), client, simulator) as opened:
+    settings = settings_for(database_url, simulator, **{"files_dir": tmp_path / "files", **overrides})
+    async with open_harness(settings, client, simulator) as opened:
         yield opened
 
 

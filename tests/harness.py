@@ -1,6 +1,7 @@
 """The lightest real stack for a test: a database of its own, workers in this process, the simulator."""
 
 import asyncio
+import base64
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +27,8 @@ from starter.onboarding import add_source
 from worker import build_workers
 
 T = TypeVar("T")
+# 32 bytes that everybody may know.
+TOKEN_KEY = "test:" + base64.b64encode(bytes(range(32))).decode()
 ADAPTERS = Path(__file__).parents[1] / "sites.d"
 
 
@@ -66,6 +69,12 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "weebcentral_interval_seconds": 0,
         "sites_dir": ADAPTERS,
         "site_variables": adapter_variables(simulator),
+        "deviantart_url": simulator.site_url("deviantart"),
+        "deviantart_client_id": simulator.deviantart.options.client_id,
+        "deviantart_client_secret": SecretStr(simulator.deviantart.options.client_secret),
+        "token_keys": SecretStr(TOKEN_KEY),
+        "account_interval_seconds": 0,
+        "account_jitter": 0,
         "allow_hosts": ["127.0.0.1"],
         "retry_base_seconds": 0.05,
         "drain_seconds": 5,

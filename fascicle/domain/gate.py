@@ -1,6 +1,7 @@
 """Arithmetic of the gate: how far apart the requests to one site or account are kept."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 EASE = 0.9
 BACK_OFF = 2.0
@@ -27,3 +28,10 @@ def opens(refusals: int, policy: GatePolicy) -> bool:
 
 def after_failure(delay: float, policy: GatePolicy) -> float:
     return max(policy.floor, min(policy.ceiling, delay * BACK_OFF))
+
+
+def circuit(refusals: int, open_until: datetime | None, now: datetime, policy: GatePolicy) -> str:
+    """`open`: nobody goes there; `half_open`: the next request is the probe; else `closed`."""
+    if open_until is not None and open_until > now:
+        return "open"
+    return "half_open" if open_until is not None and opens(refusals, policy) else "closed"

@@ -13,13 +13,18 @@ from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.ssrf import HostGuard
+from fascicle.runtime.tokens import Tokens
 from fascicle.sites.base import ChapterSite, Sites
 from fascicle.sites.declarative import Surroundings, load_folder
+from fascicle.sites.deviantart import DeviantArt
+from fascicle.sites.deviantart_oauth import DeviantArtOAuth
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
+from fascicle.storage.objects import ObjectStore, ObjectStoreOptions, open_object_store
+from fascicle.storage.vault import Vault
 
 Clock = Callable[[], datetime]
 
@@ -32,6 +37,11 @@ class Dependencies:
     sites: Sites
     notifier: Notifier
     clock: Clock
+    vault: Vault
+    oauth: DeviantArtOAuth
+    tokens: Tokens
+    deviantart: DeviantArt
+    objects: ObjectStore
 
 
 def utc_now() -> datetime:
@@ -50,10 +60,18 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     guard = HostGuard(settings.allow_hosts)
     http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
+    vault, oauth = build_vault(settings), _oauth(settings, http)
+    tokens = Tokens(engine, vault, oauth)
     try:
-        yield Dependencies(settings, engine, http, build_sites(settings, http), notifier, clock)
+        sites = build_sites(settings, http)
+        deviantart = DeviantArt(http, base_url=settings.deviantart_url)
+        objects = open_object_store(object_store_options(settings))
+        yield Dependencies(
+            settings, engine, http, sites, notifier, clock, vault, oauth, tokens, deviantart, objects
+        )
     finally:
         notifier.close()
+        await tokens.aclose()
         await http.aclose()
         await engine.dispose()
 
@@ -79,6 +97,38 @@ def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
             max_redirects=settings.http_max_redirects,
             gate_patience_seconds=settings.gate_patience_seconds,
         ),
+    )
+
+
+def build_vault(settings: Settings) -> Vault:
+    return Vault(
+        keys=settings.token_keys.get_secret_value() if settings.token_keys else None,
+        file=settings.token_keys_file,
+        made_file=settings.data_dir.expanduser() / "token-keys",
+    )
+
+
+def _oauth(settings: Settings, http: HttpClient) -> DeviantArtOAuth:
+    secret = settings.deviantart_client_secret
+    return DeviantArtOAuth(
+        http,
+        base_url=settings.deviantart_url,
+        client_id=settings.deviantart_client_id,
+        client_secret=secret.get_secret_value() if secret else None,
+        policy=settings.account_gate,
+    )
+
+
+def object_store_options(settings: Settings) -> ObjectStoreOptions:
+    secret = settings.s3_secret_access_key
+    return ObjectStoreOptions(
+        folder=settings.files_dir or settings.data_dir / "files",
+        bucket=settings.s3_bucket,
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key_id=settings.s3_access_key_id,
+        secret_access_key=secret.get_secret_value() if secret else None,
+        path_prefix=settings.s3_path_prefix,
     )
 
 

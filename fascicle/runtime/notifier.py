@@ -32,7 +32,8 @@ class Sent:
 
 
 # The service answered no, or was never reached. 502 and 504 are a proxy's word for "I do not know".
-_REFUSED = re.compile(r"error=(?:4\d\d|500|501|503|505)\b")
+# A mail server's no is a code and its words.
+_REFUSED = re.compile(r"error=(?:4\d\d|500|501|503|505)\b|Socket Exception: .*\([45]\d\d, b['\"]")
 _UNREACHED = (
     "Failed to establish a new connection",
     "Connection refused",
@@ -40,6 +41,8 @@ _UNREACHED = (
     "NameResolutionError",
     "Name or service not known",
     "is a private address",
+    # Apprise's words for a mail server that let nobody in: no mail was handed over yet.
+    "Connection error while submitting email",
 )
 
 
@@ -55,14 +58,16 @@ class Notifier:
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def send(self, url: str, message: Message) -> Sent:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._send, url, message)
+    async def send(self, url: str, message: Message, *, trusted: bool = False) -> Sent:
+        """`trusted`: the operator's own, which may be on a private address."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._send, url, message, trusted)
 
-    def _send(self, url: str, message: Message) -> Sent:
+    def _send(self, url: str, message: Message, trusted: bool) -> Sent:
         channel = _channel(url)
         if channel is None:
             return Sent(False, error="Apprise does not know this kind of address")
-        trusted = self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
+        trusted = trusted or self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
         with _SocketGuard(enabled=not trusted), _CapturedLog() as log:
             try:
                 body = fitted(message.body, int(channel.body_maxlen or 0))

@@ -16,6 +16,7 @@ from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
+from fascicle.storage.vault import parse_keys
 
 
 def _split(value: Any) -> Any:
@@ -118,6 +119,8 @@ class Settings(BaseSettings):
     deviantart_url: BaseUrl = "https://www.deviantart.com"
     deviantart_client_id: str | None = None
     deviantart_client_secret: SecretStr | None = None
+    deviantart_redirect_uri: BaseUrl = "http://127.0.0.1:8976/callback"
+    """Where DeviantArt sends people back to; registered there, and answered by `account connect`."""
     token_keys: SecretStr | None = None
     """Keys that encrypt tokens: `id:base64,…`, the first for new ones. Unset: `token_keys_file`."""
     token_keys_file: Path | None = None
@@ -187,6 +190,13 @@ class Settings(BaseSettings):
                 raise ValueError(
                     "must be a PostgreSQL URL such as postgresql://user:password@host/name"
                 ) from error
+        return value
+
+    @field_validator("token_keys")
+    @classmethod
+    def _keys(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            parse_keys(value.get_secret_value())
         return value
 
     @property

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from fascicle.domain.names import new_id
 from fascicle.storage.readers import IS_READ, WANTED_LANGUAGES
 
-USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap")
+USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap", "email")
 ENTRY_WISHES = ("mode", "languages", "preferred_source")
 
 
@@ -72,6 +72,8 @@ async def set_wishes(connection: AsyncConnection, user_id: str, wishes: Mapping[
     columns = [name for name in USER_WISHES if name in wishes]
     if columns:
         assignments = ", ".join(f"{name} = :{name}" for name in columns)
+        if "time_zone" in columns:
+            assignments += ", time_zone_chosen = true"
         await connection.execute(
             text(f"update app_user set {assignments} where id = :id"),
             {"id": user_id, **{name: wishes[name] for name in columns}},
@@ -157,7 +159,7 @@ async def unfollow(connection: AsyncConnection, user_id: str, series_id: str) ->
 async def users(connection: AsyncConnection) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text("""select u.id, u.name, u.mode, u.languages, u.time_zone, u.digest_hour, u.daily_cap,
-                  u.created_at,
+                  u.email, u.created_at,
                   (select count(*) from library_entry e where e.user_id = u.id) as follows,
                   coalesce((select array_agg(url order by id) from channel c where c.user_id = u.id), '{}')
                   as channels

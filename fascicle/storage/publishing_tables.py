@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    DateTime,
     Float,
     ForeignKey,
     Index,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -122,7 +124,7 @@ post_file = Table(
     Column("content_type", Text, nullable=False, server_default="application/octet-stream"),
     Column("size", BigInteger),
     # Null while `post create` is still bringing it in; who writes rows directly has stored it before.
-    time("stored_at", now=True),
+    Column("stored_at", DateTime(timezone=True), server_default=func.now()),
     # The Sta.sh item, how often it was sent there, what the gallery held before.
     Column("item_id", Text),
     Column("submits", Integer, nullable=False, server_default="0"),
@@ -131,6 +133,8 @@ post_file = Table(
     # The publish intent, committed before the call; and what is known of its outcome.
     time("intent_at"),
     Column("intents", Integer, nullable=False, server_default="0"),
+    # Calls whose outcome was never learnt; and whether a later one was refused because of it.
+    Column("unclear", Integer, nullable=False, server_default="0"),
     Column("refused_as_published", Boolean, nullable=False, server_default=text("false")),
     time("published_at"),
     Column("deviation_id", Text),

@@ -1,6 +1,5 @@
 """Messages through Apprise: what arrived, what did not, and what nobody knows (C8, X4, X5)."""
 
-import asyncio
 import contextlib
 
 import pytest
@@ -11,6 +10,7 @@ from fascicle.runtime.notifier import Message, Notifier, check_channel, fitted, 
 from fascicle.runtime.ssrf import HostGuard
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
+from tests.mail_server import MailServer
 
 MESSAGE = Message(title="Lanterns: Chapter 4", body="The Fourth\nhttps://x")
 
@@ -57,43 +57,12 @@ async def test_p3_a_proxy_that_does_not_know_is_uncertain(
 
 
 async def test_p3_mail_that_was_accepted_but_never_acknowledged_is_uncertain(notifier: Notifier) -> None:
-    async with FakeMailServer() as server:
+    async with MailServer("hang_up") as server:
         sent = await notifier.send(
             f"mailto://ann:pw@127.0.0.1:{server.port}?from=ann@mail.example&to=bob@mail.example", MESSAGE
         )
-    assert server.accepted == 1
+    assert len(server.mails) == 1
     assert (sent.ok, sent.certain) == (False, False)
-
-
-class FakeMailServer:
-    """Takes a mail and hangs up before it says so."""
-
-    accepted = 0
-
-    async def __aenter__(self) -> "FakeMailServer":
-        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self._server.wait_closed()
-
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"220 fake\r\n")
-        while line := await reader.readline():
-            verb = line[:4].upper()
-            if verb == b"DATA":
-                writer.write(b"354 go on\r\n")
-                await reader.readuntil(b"\r\n.\r\n")
-                self.accepted += 1
-                break
-            writer.write(
-                {b"EHLO": b"250-fake\r\n250 AUTH PLAIN LOGIN\r\n", b"AUTH": b"235 yes\r\n"}.get(
-                    verb, b"250 ok\r\n"
-                )
-            )
-        writer.close()
 
 
 async def test_x4_a_channel_with_several_targets_is_refused_for_a_retry_would_double() -> None:

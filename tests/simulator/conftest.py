@@ -4,6 +4,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from simulator.deviantart import TokenPair
 from simulator.server import RunningSimulator
 
 # Loading certificates for every client would take longer than most tests; all of them speak plain HTTP.
@@ -46,3 +47,25 @@ def http() -> Iterator[httpx.Client]:
     """A client of any address."""
     with client() as http:
         yield http
+
+
+@pytest.fixture
+def site(simulator: RunningSimulator) -> Iterator[httpx.Client]:
+    """A client of the simulated DeviantArt."""
+    with client(f"{simulator.url}/deviantart") as http:
+        yield http
+
+
+@pytest.fixture
+def ann(simulator: RunningSimulator, site: httpx.Client) -> TokenPair:
+    """An account of DeviantArt whose token `site` sends."""
+    pair = simulator.deviantart.tokens.add_account("ann")
+    site.headers["Authorization"] = f"Bearer {pair.access_token}"
+    return pair
+
+
+def outcome(answer: httpx.Response) -> tuple[int, str, int | None]:
+    """How DeviantArt refused: status, error, error code."""
+    content = answer.json()
+    assert content["status"] == "error"
+    return answer.status_code, content["error"], content.get("error_code")

@@ -4,7 +4,9 @@ import httpx
 import pytest
 
 from simulator.client import ControlRefusedError, SimulatorControl
+from simulator.deviantart import AccountLimit
 from simulator.faults import Fault
+from simulator.multipart import FormFile
 from simulator.rate_limit import RateLimit
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
@@ -62,3 +64,29 @@ async def test_health_reset_and_refusal(remote: SimulatorControl) -> None:
         await remote.release("nowhere")
     async with SimulatorControl("http://127.0.0.1:1") as nobody:
         assert not await nobody.is_healthy()
+
+
+async def test_deviantart(remote: SimulatorControl, simulator: RunningSimulator) -> None:
+    art = remote.deviantart
+    pair = await art.add_account("ann", scope="basic", auto_approve=True)
+    assert simulator.deviantart.account("ann").userid == pair.userid
+    assert await art.current_tokens("ann") == pair
+    assert (await art.configure(gallery_delay=3)).gallery_delay == 3
+    with pytest.raises(ControlRefusedError, match="422"):
+        await art.configure(gallery_dealy=3)
+    await art.limit("ann", AccountLimit(refuse=1))
+    assert simulator.deviantart.limits.refusal("ann") == AccountLimit(refuse=1)
+    simulator.deviantart.tokens.refresh(pair.refresh_token)
+    assert [refresh.generation for refresh in await art.refreshes("ann")] == [1]
+    assert await art.expire_access("ann") == 2
+    await art.revoke("ann", refresh_only=True)
+    assert await art.current_tokens("ann") is None
+    assert (await art.post_by_hand("ann", "Mine", at=5)).at == 5
+    file = FormFile("file", "a.png", "image/png", 3, "abc")
+    item = simulator.deviantart.submit("ann", "A", [], file, {}, None)
+    assert [orphan.item_id for orphan in await art.orphans()] == [item.item_id]
+    simulator.deviantart.publish("ann", item.item_id, {}, is_mature=False)
+    assert (await art.published("ann"), await art.published("bob")) == (simulator.deviantart.published(), [])
+    assert [submission.sha256 for submission in await art.submissions()] == ["abc"]
+    with pytest.raises(ControlRefusedError, match="404"):
+        await art.revoke("nobody")

@@ -5,6 +5,8 @@ import orjson
 import pytest
 
 from simulator.demo import add_demo_series
+from simulator.deviantart.errors import ApiError
+from simulator.multipart import FormFile
 from simulator.releaser import Releaser
 from simulator.simulation import Simulation
 from simulator.specs import SeriesSpec, UploadSpec
@@ -104,3 +106,29 @@ def test_the_file_is_plain_json(tmp_path: Path) -> None:
     Simulation.begin("demo", path)
     assert len(orjson.loads(path.read_bytes())["series"]) == 306
     assert stat.S_ISREG(path.stat().st_mode)
+
+
+def test_deviantart_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    first = Simulation.begin("empty", path).deviantart
+    pair = first.tokens.add_account("ann")
+    first.configure(gallery_delay=9)
+    item = first.submit("ann", "A", ["t"], FormFile("file", "a.png", "image/png", 3, "abc"), {}, None)
+    published = first.publish("ann", item.item_id, {"agree_tos": ["1"]}, is_mature=False)
+    first.tokens.refresh(pair.refresh_token)
+    second = Simulation.begin("empty", path).deviantart
+    assert second.saved == first.saved
+    assert second.published() == [published]
+    with pytest.raises(ApiError):
+        second.publish("ann", item.item_id, {}, is_mature=False)
+    with pytest.raises(ApiError):
+        second.tokens.refresh(pair.refresh_token)
+    (tmp_path / "state.json.deviantart.json").write_bytes(b"{")
+    with pytest.raises(StateFileError, match="deviantart"):
+        Simulation.begin("empty", path)
+
+
+def test_a_state_from_before_deviantart_is_still_one(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    World().save(path)
+    assert Simulation.begin("demo", path).deviantart.published() == []

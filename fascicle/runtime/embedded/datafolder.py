@@ -18,6 +18,8 @@ POSTGRES_MAJOR = 18
 
 _LOCK = "fascicle.lock"
 _STACK = "stack.json"
+# What commands and workers that use other servers may have put there before the first `up`.
+_MAY_COME_FIRST = {"token-keys", "files"}
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -89,7 +91,7 @@ def _create(path: Path) -> None:
             path.chmod(0o700)
     except OSError as error:
         raise _not_ours(path, error) from error
-    if found and _LOCK not in found:
+    if set(found) - _MAY_COME_FIRST and _LOCK not in found:
         raise DataFolderCorrupt(
             f"{path} holds other things ({', '.join(found[:3])}) and was not made by Fascicle. "
             "Choose an empty or a new folder (FASCICLE_DATA_DIR)."

@@ -1,0 +1,96 @@
+"""Sending the mail that is owed (P6): the intent is committed before a mail leaves, and never doubled."""
+
+import random
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from fascicle.domain.backoff import backoff_seconds
+from fascicle.runtime.mailer import routes
+from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.runtime.settings import Settings
+from fascicle.storage import mail as mails
+from fascicle.storage.database import transaction
+from fascicle.storage.mail import ClaimedMail
+
+_ATTEMPTS = 5
+_MAILS_PER_ROUND = 200
+# A mail server is away for minutes rather than seconds.
+_PATIENCE = 12
+_NOT_CONFIGURED = (
+    "no mail configured: set FASCICLE_MAIL_URL or FASCICLE_SMTP_HOST, or give the owner a channel"
+)
+
+
+class DeliverMailResult(BaseModel):
+    sent: int = 0
+    failed: int = 0
+    unconfirmed: int = 0
+    next_attempt_seconds: float | None = None
+    """When the next round is due; None: nothing is pending."""
+
+
+class MailActivities:
+    def __init__(self, engine: AsyncEngine, notifier: Notifier, settings: Settings) -> None:
+        self._engine = engine
+        self._notifier = notifier
+        self._settings = settings
+
+    @activity.defn
+    async def deliver_mail(self) -> DeliverMailResult:
+        """One round over the mail that is due."""
+        outcomes: list[str] = []
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                outcomes += ["unconfirmed"] * await mails.doubt_interrupted(connection)
+            for _ in range(_MAILS_PER_ROUND):
+                outcome = await self._send_next()
+                if outcome is None:
+                    break
+                outcomes.append(outcome)
+            async with transaction(self._engine) as connection:
+                next_round = await mails.seconds_until_next(connection)
+        return DeliverMailResult(
+            sent=outcomes.count("sent"),
+            failed=outcomes.count("failed"),
+            unconfirmed=outcomes.count("unconfirmed"),
+            next_attempt_seconds=next_round,
+        )
+
+    async def _send_next(self) -> str | None:
+        """What became of the next mail; None: there is none, or no time for it."""
+        async with self._notifier.slots:
+            # On shutdown nothing new leaves; what is pending stays so for the next worker.
+            if activity.is_worker_shutdown():
+                return None
+            async with transaction(self._engine) as connection:
+                mail = await mails.claim_next(connection)
+            if mail is None:
+                return None
+            sent = await self._send(mail)
+        state = _state_after(sent, mail.attempts)
+        base = self._settings.retry_base_seconds * _PATIENCE
+        wait = backoff_seconds(mail.attempts, base, random.uniform(-1, 1))  # noqa: S311
+        async with transaction(self._engine) as connection:
+            await mails.settle(connection, mail.id, state, error=sent.error, retry_seconds=wait)
+        return state
+
+    async def _send(self, mail: ClaimedMail) -> Sent:
+        """By the first route that takes it; after one that may have taken it, no other is tried."""
+        sent = Sent(False, error=_NOT_CONFIGURED)
+        for route in routes(self._settings, mail.email, mail.channels):
+            message = Message(title=mail.subject, body=mail.body)
+            sent = await self._notifier.send(route.url, message, trusted=route.trusted)
+            if sent.ok or not sent.certain:
+                break
+        return sent
+
+
+def _state_after(sent: Sent, attempts: int) -> str:
+    if sent.ok:
+        return "sent"
+    if not sent.certain:
+        return "unconfirmed"
+    return "failed" if attempts >= _ATTEMPTS or sent.error == _NOT_CONFIGURED else "pending"

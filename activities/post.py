@@ -1,0 +1,111 @@
+"""The books of a post: what comes next, what a person wishes, what a failed attempt means (P2, P5)."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio import activity
+
+from activities.metrics import Metrics
+from activities.post_plan import Plan, PlanInput, Planner
+from fascicle.domain.errors import ErrorRecord
+from fascicle.domain.post import PostState
+from fascicle.domain.publishing import attempt_delay
+from fascicle.domain.times import parse_time
+from fascicle.storage import mail, publishing
+from fascicle.storage import post as posts
+from fascicle.storage.database import transaction
+
+# What the account's owner must hear of (P5).
+_AUTH_CODES = frozenset({"auth_failed", "token_refused"})
+
+
+class FailureInput(BaseModel):
+    post_id: str
+    error: ErrorRecord
+
+
+class FailureResult(BaseModel):
+    retry_seconds: float | None = None
+    """None: that was the last attempt."""
+    attempt: int = 0
+    of: int = 0
+
+
+class ChangeInput(BaseModel):
+    post_id: str
+    change: Literal["reschedule", "cancel", "publish_now", "retry"]
+    time: str | None = None
+    now: datetime
+
+
+class PostActivities:
+    def __init__(self, engine: AsyncEngine, planner: Planner, metrics: Metrics) -> None:
+        self._engine = engine
+        self._planner = planner
+        self._metrics = metrics
+
+    @activity.defn
+    async def plan_post(self, wanted: PlanInput) -> Plan:
+        return await self._planner.plan(wanted)
+
+    @activity.defn
+    async def change_post(self, wish: ChangeInput) -> str:
+        """What a person asked of the workflow. Returns the state; a UsageError when it is too late."""
+        async with transaction(self._engine) as connection:
+            if wish.change == "cancel":
+                await posts.cancel(connection, wish.post_id)
+            elif wish.change == "publish_now":
+                await posts.publish_now(connection, wish.post_id, wish.now)
+            elif wish.change == "retry":
+                await posts.retry(connection, wish.post_id, wish.now)
+            else:
+                publish_at = parse_time(wish.time or "", zone=None, now=wish.now)
+                await posts.reschedule(connection, wish.post_id, publish_at)
+        return "cancelled" if wish.change == "cancel" else "scheduled"
+
+    @activity.defn
+    async def record_attempt(self, failure: FailureInput) -> FailureResult:
+        """Another attempt after a while, or the end: failed, or unconfirmed if it may be out."""
+        policy, error = self._planner.policy, failure.error
+        async with transaction(self._engine) as connection:
+            post = await publishing.lock_post(connection, failure.post_id)
+            if post is None or post["state"] not in (PostState.UPLOADING, PostState.PUBLISHING):
+                return FailureResult()
+            attempts = await publishing.count_attempt(
+                connection, failure.post_id, error.error_code, error.message
+            )
+            ends = not error.retryable or attempts >= policy.attempts
+            if ends:
+                await self._give_up(connection, failure, post["account_id"], post["title"], attempts)
+        if ends:
+            return FailureResult(attempt=attempts, of=policy.attempts)
+        self._metrics.count_posts("retried")
+        delay = attempt_delay(attempts, policy.retry_seconds)
+        return FailureResult(retry_seconds=delay, attempt=attempts, of=policy.attempts)
+
+    async def _give_up(
+        self, connection: AsyncConnection, failure: FailureInput, account_id: str, title: str, attempts: int
+    ) -> None:
+        error = failure.error
+        files = await publishing.files_of(connection, failure.post_id)
+        may_be_out = any(file["intent_at"] is not None for file in files)
+        state = PostState.UNCONFIRMED if may_be_out else PostState.FAILED
+        await publishing.set_state(
+            connection, failure.post_id, state, code=error.error_code, message=error.message
+        )
+        detail = {"code": error.error_code, "why": error.message, "attempts": attempts}
+        await publishing.note(connection, failure.post_id, state, detail)
+        if error.error_code in _AUTH_CODES:
+            await mail.write_mail(
+                connection,
+                account_id=account_id,
+                post_id=failure.post_id,
+                kind="post_failed",
+                dedup_key=f"post_failed:{failure.post_id}:{attempts}:{error.error_code}",
+                subject=f"“{title}” could not be published",
+                body=f"{error.message}\n\nConnect the account again, then: "
+                f"fascicle post retry {failure.post_id}",
+            )
+        self._metrics.count_posts(state)

@@ -1,0 +1,325 @@
+"""The steps of a post's way out (P3). Each makes at most one request and commits what came of it, so that
+however long the gate makes the next one wait, nothing is done twice meanwhile."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from activities.metrics import Metrics
+from activities.post_plan import Plan, PlanInput, Planner
+from activities.publish_call import PublishCall, Superseded
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError
+from fascicle.domain.gate import GatePolicy
+from fascicle.domain.post import PostState, check_post, check_size
+from fascicle.domain.publishing import MAX_SUBMITS, MAX_UNCLEAR, matching_entries
+from fascicle.runtime.http import Gated
+from fascicle.runtime.tokens import Tokens
+from fascicle.sites.deviantart import AlreadyPublished, Artwork, DeviantArt, Publication, Unclear, Upload
+from fascicle.sites.deviantart_oauth import account_gate
+from fascicle.storage import publishing
+from fascicle.storage.database import transaction
+from fascicle.storage.objects import ObjectStore
+
+T = TypeVar("T")
+# What only the operator can mend: the posts wait for it, they do not fail by it.
+_KEYS = frozenset({"key_unknown", "cannot_decrypt", "no_key", "wrong_setting"})
+_OPERATORS_BUSINESS = _KEYS | {"client_refused", "no_client", "no_refresh_token"}
+_OPERATOR_SECONDS = 300.0
+
+
+class StepInput(BaseModel):
+    post_id: str
+    now: datetime
+    file_id: int | None = None
+    call: int = 0
+    last_look: bool = False
+    checked: bool = True
+
+
+class StepResult(BaseModel):
+    plan: Plan | None = None
+    wait_seconds: float | None = None
+    why: str = ""
+
+
+class PublishActivities:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        planner: Planner,
+        tokens: Tokens,
+        site: DeviantArt,
+        objects: ObjectStore,
+        gate: GatePolicy,
+        metrics: Metrics,
+    ) -> None:
+        self._engine = engine
+        self._planner = planner
+        self._policy = planner.policy
+        self._tokens = tokens
+        self._site = site
+        self._objects = objects
+        self._gate = gate
+        self._metrics = metrics
+
+    @activity.defn
+    async def check_account(self, step: StepInput) -> StepResult:
+        """Is the post fit to be published, and does the account's token work?"""
+        return await self._step(step, self._check)
+
+    @activity.defn
+    async def upload_file(self, step: StepInput) -> StepResult:
+        return await self._step(step, self._upload)
+
+    @activity.defn
+    async def take_baseline(self, step: StepInput) -> StepResult:
+        """What the gallery holds before: whatever is new afterwards may be the publication."""
+        return await self._step(step, self._take_baseline)
+
+    @activity.defn
+    async def publish_file(self, step: StepInput) -> StepResult:
+        """One call, announced by a committed intent. Whatever is not definite is left to `look_for_file`."""
+        return await self._step(step, self._publish)
+
+    @activity.defn
+    async def look_for_file(self, step: StepInput) -> StepResult:
+        """Is a publication whose answer nobody heard in the gallery?"""
+        return await self._step(step, self._look)
+
+    async def _step(self, step: StepInput, work: Callable[[StepInput], Awaitable[None]]) -> StepResult:
+        async with heartbeating():
+            try:
+                await work(step)
+            except MustWait as wait:
+                return StepResult(wait_seconds=wait.seconds, why=wait.message)
+            except Superseded:
+                pass  # the row says what comes next
+            except PermanentError as error:
+                if error.code in _OPERATORS_BUSINESS:
+                    return StepResult(wait_seconds=_OPERATOR_SECONDS, why=error.message)
+                if error.code != "account_paused":
+                    raise
+            wanted = PlanInput(post_id=step.post_id, now=step.now, checked=step.checked)
+            return StepResult(plan=await self._planner.plan(wanted))
+
+    async def _check(self, step: StepInput) -> None:
+        post, files = await self._read(step)
+        check_post(**{name: post[name] for name in _CHECKED})
+        if not files:
+            raise PermanentError("no_files", "The post has no files.")
+        for file in files:
+            if file["stored_at"] is None:
+                raise PermanentError("object_missing", f"{file['file_name']} was never stored completely.")
+            check_size(file["file_name"], await self._size(file), largest=self._policy.file_max_bytes)
+        gate = self._gate_of(post)
+        await self._with_token(post, lambda bearer: self._site.check(bearer, gate))
+
+    async def _upload(self, step: StepInput) -> None:
+        post, file = await self._read_file(step)
+        if file["item_id"] is not None:
+            return
+        if file["submits"] >= MAX_SUBMITS:
+            raise PermanentError(
+                "submit_unclear",
+                f"Uploading {file['file_name']} was answered unclearly {MAX_SUBMITS} times. "
+                "Nothing was published; `fascicle post retry` uploads it again.",
+            )
+        try:
+            item_id = await self._with_token(post, lambda bearer: self._submit(bearer, post, file))
+        except Unclear:
+            raise
+        except FascicleError:
+            async with transaction(self._engine) as connection:
+                await publishing.submit_was_refused(connection, file["id"], file["submits"])
+            raise
+        async with transaction(self._engine) as connection:
+            await publishing.keep_item(connection, file["id"], item_id)
+            detail = {"file": file["id"], "item_id": item_id}
+            await publishing.note(connection, step.post_id, "uploaded", detail)
+
+    async def _submit(self, bearer: str, post: dict[str, Any], file: dict[str, Any]) -> str:
+        size, chunks = await self._objects.read(file["object_key"])
+        upload = Upload(file["file_name"], file["content_type"], size, chunks)
+
+        async def count() -> None:
+            async with transaction(self._engine) as connection:
+                await publishing.count_submit(connection, file["id"])
+
+        return await self._site.submit(
+            bearer,
+            self._gate_of(post),
+            _artwork(post),
+            upload,
+            before_sending=count,
+            timeout_seconds=self._policy.timeout_seconds,
+        )
+
+    async def _take_baseline(self, step: StepInput) -> None:
+        post, file = await self._read_file(step)
+        gate = self._gate_of(post)
+        entries = await self._with_token(post, lambda bearer: self._site.newest(bearer, gate))
+        async with transaction(self._engine) as connection:
+            await publishing.keep_baseline(connection, file["id"], [e.deviation_id for e in entries])
+
+    async def _publish(self, step: StepInput) -> None:
+        post, file = await self._read_file(step)
+        if file["published_at"] is not None or file["intent_at"] is not None or file["item_id"] is None:
+            return
+        call = PublishCall(self._engine, post["id"], file["id"], step.call)
+        try:
+            published = await self._with_token(
+                post, lambda bearer: self._publish_once(bearer, post, file, call)
+            )
+        except Unclear as error:
+            await call.note("unclear", error)
+        except AlreadyPublished as error:
+            await call.was_refused_as_published(error)
+        except PermanentError as error:
+            await self._refused(post, file, error)
+        else:
+            await self._is_out(post, file, published, "published")
+
+    async def _publish_once(
+        self, bearer: str, post: dict[str, Any], file: dict[str, Any], call: PublishCall
+    ) -> Publication:
+        try:
+            return await self._site.publish(
+                bearer,
+                self._gate_of(post),
+                file["item_id"],
+                _artwork(post),
+                before_sending=call.intend,
+                timeout_seconds=self._policy.timeout_seconds,
+            )
+        except (Unclear, AlreadyPublished):
+            raise
+        except FascicleError as error:
+            await call.withdraw(error)
+            raise
+
+    async def _refused(self, post: dict[str, Any], file: dict[str, Any], error: PermanentError) -> None:
+        """Definitely not now. But where an earlier call was unclear, a missing item may be published."""
+        if error.code == "item_gone" and file["unclear"]:
+            await self._unconfirmed(post, "item_gone", f"{error.message} An earlier call was unclear.")
+            return
+        raise error
+
+    async def _look(self, step: StepInput) -> None:
+        post, file = await self._read_file(step)
+        if file["intent_at"] is None:
+            return
+        gate = self._gate_of(post)
+        entries = await self._with_token(post, lambda bearer: self._site.newest(bearer, gate))
+        async with transaction(self._engine) as connection:
+            known = await publishing.known_deviations(connection, post["account_id"])
+        matches = matching_entries(
+            entries,
+            title=post["title"],
+            intent_at=file["intent_at"],
+            known={*known, *(file["baseline"] or ())},
+        )
+        if len(matches) == 1:
+            found = Publication(matches[0].deviation_id, matches[0].url)
+            await self._is_out(post, file, found, "found in the gallery")
+        elif matches:
+            urls = ", ".join(match.url or match.deviation_id for match in matches)
+            await self._unconfirmed(post, "several_matches", f"Several new entries have its title: {urls}")
+        elif step.last_look:
+            await self._not_found(post, file)
+
+    async def _not_found(self, post: dict[str, Any], file: dict[str, Any]) -> None:
+        if file["refused_as_published"]:
+            out = Publication(None, None)
+            await self._is_out(post, file, out, "the site says it is published; not found in the gallery")
+        elif file["unclear"] + 1 >= MAX_UNCLEAR:
+            await self._unconfirmed(
+                post, "publish_unclear", f"Publishing was answered unclearly {MAX_UNCLEAR} times."
+            )
+        else:
+            async with transaction(self._engine) as connection:
+                await publishing.call_was_unclear(connection, file["id"])
+                await publishing.note(connection, post["id"], "not_found", {"file": file["id"]})
+
+    async def _is_out(
+        self, post: dict[str, Any], file: dict[str, Any], publication: Publication, how: str
+    ) -> None:
+        async with transaction(self._engine) as connection:
+            await publishing.file_is_out(
+                connection,
+                post["id"],
+                file["id"],
+                deviation_id=publication.deviation_id,
+                url=publication.url,
+                how=how,
+            )
+        self._metrics.count_posts("published")
+
+    async def _unconfirmed(self, post: dict[str, Any], code: str, message: str) -> None:
+        async with transaction(self._engine) as connection:
+            await publishing.set_state(
+                connection, post["id"], PostState.UNCONFIRMED, code=code, message=message
+            )
+            await publishing.note(connection, post["id"], "unconfirmed", {"code": code, "why": message})
+        self._metrics.count_posts("unconfirmed")
+
+    async def _with_token(self, post: dict[str, Any], call: Callable[[str], Awaitable[T]]) -> T:
+        """A token that the site refuses is refreshed once; one that is refused fresh has lost its rights."""
+        bearer = await self._tokens.bearer(post["account_id"])
+        try:
+            return await call(bearer)
+        except PermanentError as error:
+            if error.code != "token_refused":
+                raise
+        bearer = await self._tokens.bearer(post["account_id"], refused=bearer)
+        try:
+            return await call(bearer)
+        except PermanentError as error:
+            if error.code != "token_refused":
+                raise
+            raise PermanentError("auth_failed", error.message, http_status=error.http_status) from error
+
+    async def _size(self, file: dict[str, Any]) -> int:
+        size = await self._objects.size(file["object_key"])
+        if size is None:
+            raise PermanentError(
+                "object_missing", f"{file['file_name']} is not in the object store any more."
+            )
+        return size
+
+    async def _read(self, step: StepInput) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The post and its files; Superseded if it is no longer under way."""
+        async with transaction(self._engine) as connection:
+            post = await publishing.lock_post(connection, step.post_id)
+            if post is None or post["state"] not in (PostState.UPLOADING, PostState.PUBLISHING):
+                raise Superseded("superseded", f"Post {step.post_id} is not under way any more.")
+            return post, await publishing.files_of(connection, step.post_id)
+
+    async def _read_file(self, step: StepInput) -> tuple[dict[str, Any], dict[str, Any]]:
+        post, files = await self._read(step)
+        for file in files:
+            if file["id"] == step.file_id:
+                return post, file
+        raise Superseded("superseded", f"Post {step.post_id} has no file {step.file_id} any more.")
+
+    def _gate_of(self, post: dict[str, Any]) -> Gated:
+        return account_gate(post["account_id"], self._gate)
+
+
+_CHECKED = (
+    "title",
+    "description",
+    "tags",
+    "is_mature",
+    "mature_level",
+    "mature_classification",
+    "display_resolution",
+)
+
+
+def _artwork(post: dict[str, Any]) -> Artwork:
+    return Artwork(**{name: post[name] for name in Artwork.__dataclass_fields__})

@@ -1,0 +1,84 @@
+"""What comes next for a post, and what a gallery says about a publication nobody heard the answer of (P3)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from html import unescape
+
+from pydantic import BaseModel
+
+# The site's clock and ours need not agree to the second; the baseline does the rest.
+_CLOCK_TOLERANCE = timedelta(minutes=5)
+# So many calls whose outcome was never learnt, and a person has to look.
+MAX_UNCLEAR = 3
+MAX_SUBMITS = 3
+
+
+class Step(StrEnum):
+    WAIT = "wait"
+    CHECK = "check"
+    UPLOAD = "upload"
+    BASELINE = "baseline"
+    PUBLISH = "publish"
+    LOOK = "look"
+    OVER = "over"
+
+
+@dataclass(frozen=True)
+class FileProgress:
+    """What is known of a file's way out."""
+
+    id: int
+    stored: bool
+    item_id: str | None
+    has_baseline: bool
+    intent_at: datetime | None
+    published: bool
+
+
+def next_step(files: Sequence[FileProgress], *, checked: bool) -> tuple[Step, FileProgress | None]:
+    """All files are uploaded before the first is published, so that nothing goes half out in vain."""
+    unpublished = [file for file in files if not file.published]
+    if not unpublished:
+        return Step.OVER, None
+    current = unpublished[0]
+    if current.intent_at is not None:
+        return Step.LOOK, current
+    if not checked:
+        return Step.CHECK, None
+    for file in unpublished:
+        if file.item_id is None:
+            return Step.UPLOAD, file
+    return (Step.PUBLISH if current.has_baseline else Step.BASELINE), current
+
+
+class GalleryEntry(BaseModel):
+    deviation_id: str
+    url: str | None = None
+    title: str
+    published_at: datetime | None = None
+
+
+def matching_entries(
+    entries: Sequence[GalleryEntry], *, title: str, intent_at: datetime, known: Collection[str]
+) -> list[GalleryEntry]:
+    """What may be the publication meant: not there before, not known as another one of ours, with this title,
+    not older than the intent.
+    """
+    return [
+        entry
+        for entry in entries
+        if entry.deviation_id not in known
+        and _same_title(entry.title, title)
+        and (entry.published_at is None or entry.published_at >= intent_at - _CLOCK_TOLERANCE)
+    ]
+
+
+def _same_title(one: str, other: str) -> bool:
+    return " ".join(unescape(one).split()).casefold() == " ".join(unescape(other).split()).casefold()
+
+
+def attempt_delay(attempt: int, base_seconds: float) -> float:
+    """5 s, 10 s, 20 s … before the attempt after that one (P5)."""
+    return float(base_seconds * 2 ** min(attempt - 1, 20))

@@ -1,0 +1,63 @@
+"""Times as people write them. One without a zone is nobody's: it is refused, not guessed."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fascicle.domain.errors import UsageError
+
+_IN = re.compile(r"\+(\d{1,6})\s*([smhd])")
+_FARTHEST = timedelta(days=3653)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_NAMED = re.compile(r"(.+?)\s+([A-Za-z][A-Za-z0-9_+/-]*)")
+_EXAMPLES = "2026-12-24T18:00+01:00, 2026-12-24T17:00Z, '2026-12-24 18:00 Europe/Berlin' or +90m"
+
+
+def parse_time(text: str, *, zone: str | None, now: datetime) -> datetime:
+    """The instant meant, in UTC. `zone` is for times that name none; without it such a time is an error.
+
+    A local time that the clocks skip is moved on by the gap; of one that comes twice, the first is meant.
+    """
+    text = text.strip()
+    if text == "now":
+        return now
+    if relative := _IN.fullmatch(text):
+        return _in_range(now + timedelta(**{_UNITS[relative[2]]: int(relative[1])}), text, now)
+    if (named := _NAMED.fullmatch(text)) and named[2].upper() != "T":
+        text, zone = named[1], named[2]
+    moment = _read(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=_zone(zone, text))
+    return _in_range(moment, text, now)
+
+
+def _read(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError("wrong_time", f"{text!r} is no time. Write it like {_EXAMPLES}.") from None
+
+
+def _zone(name: str | None, text: str) -> ZoneInfo:
+    if name is None:
+        raise UsageError(
+            "time_without_zone",
+            f"{text!r} has no time zone. Write it like {_EXAMPLES}, "
+            "or give the account's user a zone: fascicle user set USER --time-zone Europe/Berlin",
+        )
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            "wrong_time_zone", f"{name!r} is no time zone: use names such as Europe/Berlin."
+        ) from None
+
+
+def _in_range(moment: datetime, text: str, now: datetime) -> datetime:
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        raise UsageError("wrong_time", f"{text!r} is beyond the calendar.") from None
+    if moment - now > _FARTHEST:
+        raise UsageError("wrong_time", f"{text!r} is more than ten years away.")
+    return moment

@@ -1,0 +1,107 @@
+"""Mail that is owed: written with the event it tells of, sent later, at most once (P6).
+
+The intent is committed before a mail leaves. If the sender dies in between, nobody knows whether it arrived:
+such a mail is `unconfirmed` and never repeated.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+# Longer than any sending should take; a sender that comes back later than this still settles its mail.
+_SENDER_IS_GONE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class ClaimedMail:
+    id: int
+    kind: str
+    subject: str
+    body: str
+    attempts: int
+    """This one included."""
+    email: str | None
+    channels: list[str]
+    """Of the account's owner."""
+
+
+async def write_mail(
+    connection: AsyncConnection,
+    *,
+    account_id: str,
+    post_id: str | None = None,
+    kind: str,
+    dedup_key: str,
+    subject: str,
+    body: str,
+) -> bool:
+    """Owe a mail. False: that very event was written before."""
+    written = await connection.scalar(
+        text("""insert into mail (account_id, post_id, kind, dedup_key, subject, body)
+                values (:account_id, :post_id, :kind, :dedup_key, :subject, :body)
+                on conflict (dedup_key) do nothing returning id"""),
+        {"account_id": account_id, "post_id": post_id, "kind": kind, "dedup_key": dedup_key}
+        | {"subject": subject, "body": body},
+    )
+    return written is not None
+
+
+async def claim_next(connection: AsyncConnection) -> ClaimedMail | None:
+    """Take one that is due; commit before it is sent."""
+    row = await connection.execute(
+        text("""
+            with taken as (
+              update mail set state = 'sending', sending_at = clock_timestamp(), attempts = attempts + 1
+              where id = (select id from mail where state = 'pending' and next_attempt_at <= clock_timestamp()
+                          order by next_attempt_at, id limit 1 for update skip locked)
+              returning id, kind, subject, body, attempts, account_id)
+            select t.id, t.kind, t.subject, t.body, t.attempts, u.email,
+              coalesce((select array_agg(c.url order by c.id) from channel c where c.user_id = u.id), '{}')
+              as channels
+            from taken t left join account a on a.id = t.account_id
+              left join app_user u on u.id = a.user_id""")
+    )
+    found = row.mappings().first()
+    return None if found is None else ClaimedMail(**found)
+
+
+async def settle(
+    connection: AsyncConnection, mail_id: int, state: str, *, error: str | None, retry_seconds: float
+) -> None:
+    """What became of it; also of one that was given up as `unconfirmed` meanwhile."""
+    await connection.execute(
+        text("""update mail set state = :state, last_error = :error, sending_at = null,
+                  sent_at = case when :state = 'sent' then clock_timestamp() end,
+                  next_attempt_at = clock_timestamp() + make_interval(secs => :retry_seconds)
+                where id = :id and state in ('sending', 'unconfirmed')"""),
+        {"id": mail_id, "state": state, "error": error, "retry_seconds": retry_seconds},
+    )
+
+
+async def doubt_interrupted(connection: AsyncConnection) -> int:
+    doubted = await connection.execute(
+        text("""update mail set state = 'unconfirmed', last_error = 'the sender died while it sent this'
+                where state = 'sending' and sending_at < clock_timestamp() - cast(:gone as interval)"""),
+        {"gone": _SENDER_IS_GONE},
+    )
+    return doubted.rowcount
+
+
+async def seconds_until_next(connection: AsyncConnection) -> float | None:
+    """When the next is due; None: nothing is pending."""
+    seconds = await connection.scalar(
+        text("""select extract(epoch from min(next_attempt_at) - clock_timestamp())::float8 from mail
+                where state = 'pending'""")
+    )
+    return None if seconds is None else max(0.0, float(seconds))
+
+
+async def undelivered(connection: AsyncConnection) -> dict[str, int]:
+    """How many were not delivered, by state; nobody sends them again."""
+    rows = await connection.execute(
+        text("""select state, count(*) as mails from mail where state in ('failed', 'unconfirmed')
+                group by state""")
+    )
+    return {row.state: row.mails for row in rows}

@@ -1,0 +1,312 @@
+"""A post's way out, step by step: every function is one committed fact (P2, P3).
+
+The row decides. Turns are taken under a lock of the account, an intent is committed only by who saw the state
+before it, so that a worker that was given up for dead cannot interfere with its successor.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.post import PostState
+from fascicle.domain.publishing import FileProgress
+
+_POST = text("""
+select p.*, a.name as account_name, a.paused_at as account_paused_at, a.paused_reason as account_paused_reason
+from post p join account a on a.id = p.account_id where p.id = :id and p.deleted_at is null for update of p
+""")
+
+_FILES = text("select * from post_file where post_id = :id and deleted_at is null order by position, id")
+
+# Those of the account under way, and those due that came before.
+_BEFORE = text("""
+select count(*) from post other
+where other.account_id = :account and other.id <> :id and other.deleted_at is null
+  and (other.state in ('uploading', 'publishing')
+       or other.state = 'scheduled' and coalesce(other.due_at, other.publish_at) <= :now
+          and (coalesce(other.due_at, other.publish_at), other.created_at, other.id)
+              < (:due, cast(:created as timestamptz), :id))
+""")
+
+_NEXT = text("""
+select id, title, account_id from post
+where account_id = :account and state = 'scheduled' and deleted_at is null
+  and coalesce(due_at, publish_at) <= :now
+order by coalesce(due_at, publish_at), created_at, id limit 1
+""")
+
+_INTEND = text("""
+update post_file set intents = :intent, intent_at = now()
+where id = :file and intents = :intent - 1 and intent_at is null and published_at is null returning id
+""")
+
+
+async def lock_post(connection: AsyncConnection, post_id: str) -> dict[str, Any] | None:
+    """The post with its account's name and pause; None if there is none any more."""
+    row = (await connection.execute(_POST, {"id": post_id})).mappings().first()
+    return None if row is None else dict(row)
+
+
+async def files_of(connection: AsyncConnection, post_id: str) -> list[dict[str, Any]]:
+    return [dict(row) for row in (await connection.execute(_FILES, {"id": post_id})).mappings()]
+
+
+def progress_of(file: dict[str, Any]) -> FileProgress:
+    return FileProgress(
+        id=file["id"],
+        stored=file["stored_at"] is not None,
+        item_id=file["item_id"],
+        has_baseline=file["baseline_at"] is not None,
+        intent_at=file["intent_at"],
+        published=file["published_at"] is not None,
+    )
+
+
+async def plan_for(connection: AsyncConnection, post_id: str, due_at: datetime) -> None:
+    await connection.execute(
+        text("update post set due_at = :due, planned_for = publish_at where id = :id"),
+        {"id": post_id, "due": due_at},
+    )
+
+
+async def take_turn(connection: AsyncConnection, post: dict[str, Any], now: datetime) -> int:
+    """scheduled → uploading, if nobody of the account comes before. Returns how many do: 0 is the turn."""
+    await connection.execute(
+        text("select pg_advisory_xact_lock(hashtextextended(:turn, 0))"),
+        {"turn": f"turn:{post['account_id']}"},
+    )
+    values = {"account": post["account_id"], "id": post["id"], "now": now}
+    values |= {"due": post["due_at"], "created": post["created_at"]}
+    before = int(await connection.scalar(_BEFORE, values) or 0)
+    if not before:
+        await set_state(connection, post["id"], PostState.UPLOADING)
+        await note(connection, post["id"], "begun", {"late_seconds": (now - post["due_at"]).total_seconds()})
+    return before
+
+
+async def next_of_account(
+    connection: AsyncConnection, account_id: str, now: datetime
+) -> dict[str, Any] | None:
+    row = (await connection.execute(_NEXT, {"account": account_id, "now": now})).mappings().first()
+    return None if row is None else dict(row)
+
+
+async def set_state(connection: AsyncConnection, post_id: str, state: PostState, **error: str | None) -> None:
+    await connection.execute(
+        text("""
+        update post set state = :state, updated_at = now(), waiting_for = null,
+          published_at = case when :state = 'published' then coalesce(published_at, now())
+                              else published_at end,
+          last_error_code = :code, last_error = :error
+        where id = :id
+        """),
+        {"id": post_id, "state": state, "code": error.get("code"), "error": error.get("message")},
+    )
+
+
+async def waits_for(connection: AsyncConnection, post_id: str, what: str | None) -> None:
+    await connection.execute(
+        text("update post set waiting_for = :what where id = :id and waiting_for is distinct from :what"),
+        {"id": post_id, "what": what},
+    )
+
+
+async def count_attempt(connection: AsyncConnection, post_id: str, code: str, message: str) -> int:
+    attempts = await connection.scalar(
+        text("""
+        update post set attempts = attempts + 1, last_error_code = :code, last_error = :message,
+          updated_at = now()
+        where id = :id returning attempts
+        """),
+        {"id": post_id, "code": code, "message": message},
+    )
+    return int(attempts or 0)
+
+
+async def count_submit(connection: AsyncConnection, file_id: int) -> int:
+    """Before the call: so that one whose answer is never heard is counted, too."""
+    made = await connection.scalar(
+        text("update post_file set submits = submits + 1 where id = :id returning submits"), {"id": file_id}
+    )
+    return int(made or 0)
+
+
+async def submit_was_refused(connection: AsyncConnection, file_id: int, before: int) -> None:
+    """Definitely not stored: it does not count."""
+    await connection.execute(
+        text("update post_file set submits = :before where id = :id and item_id is null"),
+        {"id": file_id, "before": before},
+    )
+
+
+async def keep_item(connection: AsyncConnection, file_id: int, item_id: str) -> None:
+    await connection.execute(
+        text("update post_file set item_id = :item where id = :id and item_id is null"),
+        {"id": file_id, "item": item_id},
+    )
+
+
+async def keep_baseline(connection: AsyncConnection, file_id: int, ids: Sequence[str]) -> None:
+    await connection.execute(
+        text("""
+        update post_file set baseline = cast(:ids as text[]), baseline_at = now()
+        where id = :id and baseline_at is null
+        """),
+        {"id": file_id, "ids": list(ids)},
+    )
+
+
+async def intend(connection: AsyncConnection, post_id: str, file_id: int, intent: int) -> bool:
+    """Commit to the publish call that follows. False: it was cancelled, or somebody else goes on with it."""
+    # The post's row first: whoever cancels it at this moment is either before us or too late.
+    goes_on = await connection.scalar(
+        text("""
+        update post set state = 'publishing', updated_at = now()
+        where id = :id and state in ('uploading', 'publishing') returning id
+        """),
+        {"id": post_id},
+    )
+    if goes_on is None:
+        return False
+    committed = await connection.scalar(_INTEND, {"file": file_id, "intent": intent})
+    if committed is not None:
+        await note(connection, post_id, "intent", {"file": file_id, "call": intent})
+    return committed is not None
+
+
+async def withdraw_intent(connection: AsyncConnection, post_id: str, file_id: int, intent: int) -> None:
+    """The site said definitely no: as before the call."""
+    await connection.execute(
+        text("""
+        update post set state = 'uploading' where id = :id and state = 'publishing'
+          and not exists (select 1 from post_file where post_id = :id and published_at is not null)
+        """),
+        {"id": post_id},
+    )
+    await connection.execute(
+        text("update post_file set intent_at = null where id = :id and intents = :intent"),
+        {"id": file_id, "intent": intent},
+    )
+
+
+async def call_was_unclear(connection: AsyncConnection, file_id: int) -> None:
+    """Looked for often enough and not found: the next call, for the same item, will tell."""
+    await connection.execute(
+        text("update post_file set intent_at = null, unclear = unclear + 1 where id = :id"), {"id": file_id}
+    )
+
+
+async def refused_as_published(connection: AsyncConnection, file_id: int) -> None:
+    await connection.execute(
+        text("update post_file set refused_as_published = true where id = :id"), {"id": file_id}
+    )
+
+
+async def file_is_out(
+    connection: AsyncConnection,
+    post_id: str,
+    file_id: int,
+    *,
+    deviation_id: str | None,
+    url: str | None,
+    how: str,
+) -> None:
+    """The first to say so is believed; with the last of its files the post is published."""
+    await connection.execute(text("select 1 from post where id = :id for update"), {"id": post_id})
+    out = await connection.scalar(
+        text("""
+        update post_file set published_at = now(), intent_at = null, deviation_id = :deviation, url = :url
+        where id = :id and published_at is null returning id
+        """),
+        {"id": file_id, "deviation": deviation_id, "url": url},
+    )
+    if out is None:
+        return
+    await note(
+        connection,
+        post_id,
+        "file_published",
+        {"file": file_id, "how": how, "deviation_id": deviation_id, "url": url},
+    )
+    await _settle_if_complete(connection, post_id)
+
+
+async def _settle_if_complete(connection: AsyncConnection, post_id: str) -> None:
+    remaining = await connection.scalar(
+        text("""select count(*) from post_file
+                where post_id = :id and deleted_at is null and published_at is null"""),
+        {"id": post_id},
+    )
+    if not remaining:
+        await set_state(connection, post_id, PostState.PUBLISHED)
+        await note(connection, post_id, "published", None)
+
+
+async def known_deviations(connection: AsyncConnection, account_id: str) -> list[str]:
+    """What this account published through us: none of it is the publication looked for."""
+    rows = await connection.execute(
+        text("""
+        select f.deviation_id from post_file f join post p on p.id = f.post_id
+        where p.account_id = :account and f.deviation_id is not null order by f.published_at desc limit 500
+        """),
+        {"account": account_id},
+    )
+    return [row[0] for row in rows]
+
+
+async def note(
+    connection: AsyncConnection, post_id: str, kind: str, detail: dict[str, Any] | None = None
+) -> None:
+    """A line of the post's own story."""
+    await connection.execute(
+        text("insert into post_event (post_id, kind, detail) values (:id, :kind, cast(:detail as jsonb))"),
+        {"id": post_id, "kind": kind, "detail": None if detail is None else orjson.dumps(detail).decode()},
+    )
+
+
+_UNPLANNED = text("""
+select id, title, account_id from post
+where state = 'scheduled' and planned_for is distinct from publish_at and deleted_at is null
+order by publish_at limit :limit
+""")
+
+# The least recently seen to first: however many wait for their turn, nobody is overlooked behind them.
+_OVERDUE = text("""
+update post set reconciled_at = :now
+where id in (
+  select p.id from post p join account a on a.id = p.account_id
+  where p.state in ('scheduled', 'uploading', 'publishing') and p.due_at < :before and p.deleted_at is null
+    and a.paused_at is null
+  order by p.reconciled_at nulls first, p.due_at limit :limit)
+returning id, title, account_id
+""")
+
+_UNFINISHED = text("""
+select id, title, account_id from post
+where state in ('scheduled', 'uploading', 'publishing') and deleted_at is null and id > :after
+  and (cast(:account as text) is null or account_id = :account)
+order by id limit :limit
+""")
+
+
+async def unplanned(connection: AsyncConnection, *, limit: int) -> list[dict[str, Any]]:
+    """Scheduled by somebody who could not tell its workflow: another program, or one of ours that died."""
+    return [dict(row) for row in (await connection.execute(_UNPLANNED, {"limit": limit})).mappings()]
+
+
+async def overdue(
+    connection: AsyncConnection, *, before: datetime, now: datetime, limit: int
+) -> list[dict[str, Any]]:
+    rows = await connection.execute(_OVERDUE, {"before": before, "now": now, "limit": limit})
+    return [dict(row) for row in rows.mappings()]
+
+
+async def unfinished(
+    connection: AsyncConnection, *, account_id: str | None = None, after: str = "", limit: int = 500
+) -> list[dict[str, Any]]:
+    rows = await connection.execute(_UNFINISHED, {"account": account_id, "after": after, "limit": limit})
+    return [dict(row) for row in rows.mappings()]

@@ -1,0 +1,248 @@
+"""`fascicle account …`: the accounts that posts are published with, and the keys of their tokens."""
+
+import sys
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from temporalio.service import RPCError
+
+from fascicle.domain.errors import FascicleError, UsageError
+from fascicle.domain.gate import GatePolicy, circuit
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.temporal import connect
+from fascicle.storage import account as accounts
+from fascicle.storage.database import transaction
+from fascicle.storage.vault import new_key
+from starter.account_keys import rotate_account
+from starter.connecting import Connected, finish_connecting, wake_posts
+from starter.context import KEYS_ARE_SET, check_is_text, database_only, run, running_stack, temporal_is_named
+from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
+from starter.output import plain, print_json, print_line, print_note, print_table
+from starter.source import AsJson
+from starter.user import user_named
+
+app = typer.Typer(help="Accounts that posts are published with.", no_args_is_help=True)
+
+AccountRef = Annotated[str, typer.Argument(help="An account's id or name.")]
+
+_COLUMNS = (
+    "name", "id", "user", "state", "circuit", "gate_delay_seconds", "generation", "access_expires_at",
+    "refresh_expires_at", "posts_waiting", "why",
+)  # fmt: skip
+_DAY = 86400.0
+
+
+@app.command("connect")
+def connect_account(
+    user: Annotated[str | None, typer.Option(help="Whose account it is: they get its mail.")] = None,
+    client_port: Annotated[
+        int | None, typer.Option(help="Come back to http://127.0.0.1:PORT/callback.", min=0, max=65535)
+    ] = None,
+    redirect_uri: Annotated[
+        str | None, typer.Option(help="Come back to this address, registered with DeviantArt.")
+    ] = None,
+    paste: Annotated[
+        bool, typer.Option("--paste", help="Read the code, or the address it came back with, from stdin.")
+    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Connect a DeviantArt account, or connect it again. Its posts that waited go on."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            await _check_keys(dependencies)
+            user_id = None if user is None else await user_named(dependencies, user)
+            address = come_back_to(dependencies.settings, redirect_uri, client_port)
+            if paste or not is_loopback(address):
+                invitation, code = await ask_for_paste(dependencies.oauth, address)
+            else:
+                open_browser = not (no_browser or as_json)
+                invitation, code = await ask_in_browser(
+                    dependencies.oauth, address, open_browser=open_browser
+                )
+            connected = await finish_connecting(dependencies, invitation, code, user_id=user_id)
+            woken = await _wake(dependencies, connected)
+        if as_json:
+            print_json({**connected.as_json(), "user": user, "posts_woken": woken})
+            return
+        word = "connected" if connected.created else "connected again"
+        waiting = f"; {woken} waiting posts go on" if woken else ""
+        print_line(f"Account [bold]{plain(connected.name)}[/] ({connected.id}) {word}{waiting}")
+
+    run(command)
+
+
+@app.command("list")
+def list_accounts(as_json: AsJson = False) -> None:
+    """All accounts: whether they are active, how their gates stand, how long their tokens last."""
+
+    async def command() -> None:
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            found = await accounts.listing(connection)
+            rows = [shown_account(row, dependencies.settings.account_gate) for row in found]
+        if as_json:
+            print_json(rows)
+        else:
+            print_table(_COLUMNS, rows, empty="No accounts: fascicle account connect")
+
+    run(command)
+
+
+@app.command("check")
+def check_accounts(
+    account: Annotated[str | None, typer.Argument(help="An account's id or name; else all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask DeviantArt whether it takes our tokens, renewing them where needed. Exit 1: something is wrong."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            await _check_keys(dependencies)
+            if account is not None:
+                wanted = [await account_named(dependencies, account)]
+            else:
+                async with transaction(dependencies.engine) as connection:
+                    wanted = await accounts.ids(connection)
+            rows = [await _checked(dependencies, account_id) for account_id in wanted]
+        if as_json:
+            print_json(rows)
+        else:
+            print_table(("account", "outcome", "detail"), rows, empty="No accounts: fascicle account connect")
+        if any(row["outcome"] != "ok" for row in rows):
+            raise typer.Exit(1)
+
+    run(command)
+
+
+@app.command("rotate-keys")
+def rotate_keys(as_json: AsJson = False) -> None:
+    """Encrypt all tokens with the first key; the others may go then. Repeatable. Exit 1: some are left."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            await _check_keys(dependencies)
+            first = (await dependencies.vault.keyring()).first
+            async with transaction(dependencies.engine) as connection:
+                wanted = await accounts.ids(connection)
+            rows = [await rotate_account(dependencies, account_id) for account_id in wanted]
+        counts = {
+            word: sum(row["outcome"] == word for row in rows) for word in ("rotated", "unchanged", "failed")
+        }
+        failed = [row for row in rows if row["outcome"] == "failed"]
+        if as_json:
+            print_json({"key": first, **counts, "failures": failed})
+        else:
+            print_line(
+                f"Key {first or '-'}: " + ", ".join(f"{count} {word}" for word, count in counts.items())
+            )
+            if failed:
+                print_table(("account", "outcome", "detail"), failed, empty="")
+        if failed:
+            raise typer.Exit(1)
+
+    run(command)
+
+
+@app.command("new-key")
+def make_key(as_json: AsJson = False) -> None:
+    """A fresh key, for FASCICLE_TOKEN_KEYS or its file. Put it first, then `rotate-keys`."""
+    key = new_key()
+    if as_json:
+        print_json({"key": key})
+    else:
+        sys.stdout.write(f"{key}\n")
+
+
+@app.command("set")
+def set_account(
+    account: AccountRef,
+    user: Annotated[str, typer.Option(help="Whose account it is: they get its mail.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say whose account it is."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            account_id = await account_named(dependencies, account)
+            user_id = await user_named(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                await accounts.set_owner(connection, account_id, user_id)
+        if as_json:
+            print_json({"id": account_id, "user": user})
+        else:
+            print_line(plain(f"{account} belongs to {user}"))
+
+    run(command)
+
+
+async def account_named(dependencies: Dependencies, wanted: str) -> str:
+    """An account's id, by id or name."""
+    check_is_text(wanted)
+    async with transaction(dependencies.engine) as connection:
+        found = await accounts.find(connection, wanted)
+    if not found:
+        raise UsageError("unknown_account", f"There is no account {wanted!r}. See `fascicle account list`.")
+    if len(found) > 1:
+        raise UsageError("ambiguous_account", f"Several accounts are named {wanted!r}: {', '.join(found)}.")
+    return found[0]
+
+
+def shown_account(row: dict[str, Any], policy: GatePolicy) -> dict[str, Any]:
+    now: datetime = row["now"]
+    stands = circuit(row["refusals"], row["open_until"], now, policy)
+    paused = row["paused_at"] is not None
+    return {
+        **{name: row[name] for name in ("id", "name", "site", "user", "generation", "posts_waiting")},
+        "state": "paused" if paused else "active",
+        "why": row["paused_reason"],
+        **{name: row[name] for name in ("paused_at", "paused_code", "refreshed_at")},
+        "gate_delay_seconds": policy.floor if row["delay_seconds"] is None else row["delay_seconds"],
+        "circuit": stands,
+        "circuit_until": row["open_until"] if stands == "open" else None,
+        "access_expires_at": row["access_expires_at"],
+        "refresh_expires_at": row["refresh_expires_at"],
+        "access_days_left": _days(row["access_expires_at"], now),
+        "refresh_days_left": _days(row["refresh_expires_at"], now),
+    }
+
+
+def _days(until: datetime | None, now: datetime) -> float | None:
+    return None if until is None else round((until - now).total_seconds() / _DAY, 2)
+
+
+async def _check_keys(dependencies: Dependencies) -> None:
+    """Tokens written here must be readable by the worker, so the keys must be the stack's."""
+    settings = dependencies.settings
+    has_keys = settings.token_keys is not None or settings.token_keys_file is not None
+    if not has_keys and (running_stack(settings.data_dir) or {}).get(KEYS_ARE_SET):
+        raise UsageError(
+            "no_key",
+            "The running stack has its keys in FASCICLE_TOKEN_KEYS: set the same here.",
+        )
+
+
+async def _wake(dependencies: Dependencies, connected: Connected) -> int:
+    """Without Temporal the account is connected all the same: the reconciliation finds its posts."""
+    try:
+        if temporal_is_named():
+            return await wake_posts(dependencies, await connect(), connected.id)
+    except (RPCError, FascicleError) as error:
+        print_note(f"Its posts could not be told ({error}); they go on within a minute or so.")
+    return 0
+
+
+async def _checked(dependencies: Dependencies, account_id: str) -> dict[str, Any]:
+    try:
+        token = await dependencies.tokens.bearer(account_id)
+        try:
+            await dependencies.oauth.check(account_id, token)
+        except FascicleError as error:
+            if error.code != "auth_failed":
+                raise
+            token = await dependencies.tokens.bearer(account_id, refused=token)
+            await dependencies.oauth.check(account_id, token)
+    except FascicleError as error:
+        return {"account": account_id, "outcome": "FAIL", "code": error.code, "detail": error.message}
+    return {"account": account_id, "outcome": "ok", "code": None, "detail": "DeviantArt takes the token"}

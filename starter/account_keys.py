@@ -1,0 +1,38 @@
+"""Rotating the keys: an account's tokens under the first key, in one go and under its row's lock."""
+
+from typing import Any
+
+from fascicle.domain.errors import FascicleError
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.storage import account as accounts
+from fascicle.storage.database import transaction
+from fascicle.storage.vault import ACCESS, REFRESH, key_id_of
+
+
+async def rotate_account(dependencies: Dependencies, account_id: str) -> dict[str, Any]:
+    """Both tokens or neither. What is under the first key already is read all the same: it must be good."""
+    vault = dependencies.vault
+    first = (await vault.keyring()).first
+    try:
+        async with transaction(dependencies.engine) as connection:
+            found = await accounts.locked_tokens(connection, account_id)
+            stored = {ACCESS: found.access_token, REFRESH: found.refresh_token}
+            secrets = {
+                kind: await vault.decrypt(sealed, account_id=account_id, kind=kind)
+                for kind, sealed in stored.items()
+                if sealed is not None
+            }
+            if all(sealed is None or key_id_of(sealed) == first for sealed in stored.values()):
+                return _row(account_id, "unchanged")
+            sealed = {
+                kind: await vault.encrypt(secret, account_id=account_id, kind=kind)
+                for kind, secret in secrets.items()
+            }
+            await accounts.reseal(connection, account_id, sealed.get(ACCESS), sealed.get(REFRESH))
+    except FascicleError as error:
+        return _row(account_id, "failed", error.message)
+    return _row(account_id, "rotated")
+
+
+def _row(account_id: str, outcome: str, detail: str | None = None) -> dict[str, Any]:
+    return {"account": account_id, "outcome": outcome, "detail": detail}
