@@ -9,13 +9,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.service import RPCError
 
 from activities.looking_after import look_after_post
-from fascicle.domain.automation import Window, next_windows, zone_named
+from fascicle.domain.automation import Window, next_windows
 from fascicle.domain.errors import UsageError
+from fascicle.domain.times import zone_named
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import automation as automations
 from fascicle.storage import firing as firings
+from fascicle.storage import post as posts
 from fascicle.storage.automation import MAX_JITTER_SECONDS, NewAutomation
 from fascicle.storage.database import transaction
+from starter.account import account_named
 from starter.automation_options import RuleOptions, check_name, defaults_of, price_of, rule_of
 from starter.automation_view import (
     foreseen,
@@ -61,7 +64,6 @@ def create(
 
     async def command() -> None:
         check_name(name)
-        check_is_text(account)
         rule = rule_of(RuleOptions(at or [], every, per_day, between, days))
         values = {
             "rule": rule,
@@ -70,15 +72,15 @@ def create(
         }
         async with database_only() as dependencies:
             now = dependencies.clock()
+            account_id = await account_named(dependencies, account)
             async with transaction(dependencies.engine) as connection:
-                owner = await automations.account_named(connection, account)
-                zone = zone_named(_zone(time_zone, owner))
+                zone = zone_named(time_zone or await _owners_zone(connection, account_id))
                 if not next_windows(rule, zone, now, now, 1):
                     raise UsageError(
                         "wrong_usage", "It would never fire: the interval never meets those days."
                     )
                 new = NewAutomation(
-                    account_id=owner["id"],
+                    account_id=account_id,
                     name=name,
                     time_zone=zone.key,
                     strategy=strategy,
@@ -90,7 +92,7 @@ def create(
             print_json(view)
             return
         print_line(
-            f"[bold]{plain(name)}[/] publishes drafts of {plain(owner['name'])}: {view['rule_in_words']}"
+            f"[bold]{plain(name)}[/] publishes drafts of {plain(view['account'])}: {view['rule_in_words']}"
         )
         print_line(f"next: {view['next_windows'][0]['local']}; try: fascicle automation test {plain(name)}")
 
@@ -109,15 +111,15 @@ async def _created(connection: AsyncConnection, new: NewAutomation, now: datetim
     return await shown(connection, row, now)
 
 
-def _zone(given: str | None, owner: dict[str, Any]) -> str:
-    zone = given or owner["time_zone"]
+async def _owners_zone(connection: AsyncConnection, account_id: str) -> str:
+    zone = await posts.zone_of_account(connection, account_id)
     if zone is None:
         raise UsageError(
             "no_time_zone",
-            f"Whose clock? The owner of {owner['name']} has chosen no time zone: say --time-zone "
-            "Europe/Berlin, or `fascicle user set USER --time-zone …`.",
+            "Whose clock? The account's owner has chosen no time zone: say --time-zone Europe/Berlin, "
+            "or `fascicle user set USER --time-zone …`.",
         )
-    return str(zone)
+    return zone
 
 
 @app.command("list")

@@ -104,12 +104,12 @@ def fail(
 
 @app.command("retry")
 def retry(sale_id: SaleId, as_json: AsJson = False) -> None:
-    """Put a failed item back into the queue."""
+    """Put a failed or cancelled item back into the queue."""
 
     async def command() -> None:
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
             await sales.retry(connection, sale_id)
-        _tell(sale_id, "ready", as_json=as_json)
+        _tell(sale_id, "waiting", as_json=as_json)
 
     run(command)
 

@@ -15,8 +15,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
-from fascicle.domain.errors import UsageError
-
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
@@ -99,15 +97,6 @@ class Window:
 def parse_rule(value: Any) -> Rule:
     """A rule from its JSON, or pydantic's ValidationError."""
     return _RULE.validate_python(value)
-
-
-def zone_named(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError):  # not found is a KeyError; a folder of zones an OSError
-        raise UsageError(
-            "wrong_time_zone", f"{name!r} is no time zone: use names such as Europe/Berlin."
-        ) from None
 
 
 def recent_for(every: timedelta) -> timedelta:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.post import MAX_DESCRIPTION, MAX_TAG, MAX_TAGS
 
-Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$", max_length=100)]
+Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$", max_length=MAX_TAG)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -18,11 +19,11 @@ class AutomationDefaults(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    description: Annotated[str, Field(max_length=100_000)] | None = None
-    tags: Annotated[list[Tag], Field(max_length=30)] | None = None
+    description: Annotated[str, Field(max_length=MAX_DESCRIPTION)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS)] | None = None
     is_mature: bool | None = None
     mature_level: Literal["strict", "moderate"] | None = None
-    mature_classification: Annotated[list[Word], Field(max_length=20)] | None = None
+    mature_classification: list[Literal["nudity", "sexual", "gore", "language", "ideology"]] | None = None
     gallery_ids: Annotated[list[Word], Field(max_length=100)] | None = None
     display_resolution: Annotated[int, Field(ge=0, le=8)] | None = None
     feature: bool | None = None
@@ -38,6 +39,12 @@ class AutomationDefaults(BaseModel):
         if value is not None and "\0" in value:
             raise ValueError("text has no zero bytes")
         return value
+
+    @model_validator(mode="after")
+    def _publishable(self) -> Self:
+        if self.is_mature and self.mature_level is None:
+            raise ValueError("is_mature needs its mature_level: strict or moderate")
+        return self
 
     def filling(self, post: Mapping[str, Any]) -> dict[str, Any]:
         """The values for what the post left unset: only None is unset; false, 0, '' and [] are chosen."""

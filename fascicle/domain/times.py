@@ -45,6 +45,10 @@ def _zone(name: str | None, text: str) -> ZoneInfo:
             f"{text!r} has no time zone. Write it like {_EXAMPLES}, "
             "or give the account's user a zone: fascicle user set USER --time-zone Europe/Berlin",
         )
+    return zone_named(name)
+
+
+def zone_named(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -12,10 +12,11 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.expression import bindparam
 
-from fascicle.domain.automation import Rule, parse_rule, zone_named
+from fascicle.domain.automation import Rule, parse_rule
 from fascicle.domain.automation_defaults import AutomationDefaults, Price, parse_price
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.names import new_id
+from fascicle.domain.times import zone_named
 
 MAX_JITTER_SECONDS = 7 * 86400
 
@@ -196,28 +197,6 @@ async def named(connection: AsyncConnection, wanted: str) -> dict[str, Any]:
     if len(rows) > 1 and rows[0]["id"] != wanted:
         choices = ", ".join(f"{row['account']}/{row['name']}" for row in rows)
         raise UsageError("ambiguous", f"Several automations are called {wanted!r}: say {choices}, or an id.")
-    return dict(rows[0])
-
-
-async def account_named(connection: AsyncConnection, wanted: str) -> dict[str, Any]:
-    """The one account with that id or name, with its owner's time zone if they chose one."""
-    rows = list(
-        (
-            await connection.execute(
-                text("""select account.id, account.name, account.site,
-                          case when u.time_zone_chosen then u.time_zone end as time_zone
-                        from account left join app_user u on u.id = account.user_id
-                        where :wanted in (account.id, account.name)
-                        order by account.id = :wanted desc, account.id"""),
-                {"wanted": wanted},
-            )
-        ).mappings()
-    )
-    if not rows:
-        raise UsageError("unknown_account", f"There is no account {wanted!r}. See `fascicle account list`.")
-    if len(rows) > 1 and rows[0]["id"] != wanted:
-        ids = ", ".join(row["id"] for row in rows)
-        raise UsageError("ambiguous", f"Several accounts are called {wanted!r}: use an id ({ids}).")
     return dict(rows[0])
 
 

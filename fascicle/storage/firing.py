@@ -20,7 +20,9 @@ from sqlalchemy.sql.expression import bindparam
 from fascicle.domain.automation import Window
 from fascicle.domain.automation_defaults import DEFAULTED, Price
 from fascicle.domain.errors import FascicleError
+from fascicle.storage import post as posts
 from fascicle.storage.automation import Automation
+from fascicle.storage.publishing import note
 
 # A draft can go out when it has files and each of them has arrived; deleted ones are no longer part of it.
 _PUBLISHABLE = """post.account_id = :account_id and post.state = 'draft' and post.deleted_at is null
@@ -42,10 +44,6 @@ insert into automation_run (automation_id, window_key, outcome, detail, at)
 values (:automation_id, :window_key, :outcome, :detail, :now)
 on conflict (automation_id, window_key) do nothing returning id
 """).bindparams(bindparam("detail", type_=JSONB(none_as_null=True)))
-
-_EVENT = text("""
-insert into post_event (post_id, at, kind, detail) values (:post_id, :now, 'scheduled_by_automation', :detail)
-""").bindparams(bindparam("detail", type_=JSONB))
 
 # A draft that was on its way before may have left its entry behind.
 _SALE = text("""
@@ -80,9 +78,9 @@ async def fire(
         return Firing()
     draft = found[0]
     filling = automation.defaults.filling(draft)
-    await _schedule(connection, automation, draft["id"], filling, max(window.at, now), now)
     detail = {"automation": automation.name, "window": window.key, "filled": sorted(filling)}
-    await connection.execute(_EVENT, {"post_id": draft["id"], "now": now, "detail": detail})
+    await note(connection, draft["id"], "scheduled_by_automation", detail)
+    await _schedule(connection, automation, draft["id"], filling, max(window.at, now))
     if automation.sale is not None:
         await _put_on_sale(connection, draft["id"], automation.sale, now)
     await connection.execute(
@@ -166,24 +164,14 @@ async def _schedule(
     post_id: str,
     filling: Mapping[str, Any],
     publish_at: datetime,
-    now: datetime,
 ) -> None:
     """The jitter is drawn by who plans for publish_at: nobody has, until planned_for says so."""
     filled = "".join(f", {name} = :{name}" for name in filling)
     await connection.execute(
-        text(f"""update post set state = 'scheduled', publish_at = :publish_at, due_at = null,
-                   planned_for = null, jitter_seconds = :jitter, automation_id = :automation_id,
-                   updated_at = :now{filled}
-                 where id = :id"""),
-        {
-            **filling,
-            "id": post_id,
-            "publish_at": publish_at,
-            "jitter": automation.jitter_seconds,
-            "automation_id": automation.id,
-            "now": now,
-        },
+        text(f"update post set automation_id = :automation_id{filled} where id = :id"),
+        {**filling, "id": post_id, "automation_id": automation.id},
     )
+    await posts.schedule(connection, post_id, publish_at, jitter_seconds=automation.jitter_seconds)
 
 
 async def _put_on_sale(connection: AsyncConnection, post_id: str, price: Price, now: datetime) -> None:

@@ -42,7 +42,7 @@ update sale set state = 'claimed', claim = :claim, claimed_by = :client, claimed
 from chosen, post where sale.id = chosen.id and post.id = sale.post_id
 returning sale.id, sale.post_id, post.title, sale.price, sale.attempts, sale.claimed_until,
   (select coalesce(array_agg(f.url order by f.position), '{}') from post_file f
-    where f.post_id = post.id and f.url is not null and f.deleted_at is null) as urls
+    where f.post_id = post.id and f.url is not null) as urls
 """)
 
 
@@ -102,12 +102,15 @@ async def fail(
 
 
 async def retry(connection: AsyncConnection, sale_id: int) -> None:
-    """A person puts a failed item back into the queue, with all its attempts."""
+    """A person puts a failed item back into the queue, with all its attempts; also a cancelled one, whose
+    post was scheduled again after all."""
     sale = await _locked(connection, sale_id)
-    if sale["state"] != "failed":
-        raise UsageError("wrong_state", f"Sale {sale_id} is {sale['state']}; only failed ones are retried.")
+    if sale["state"] not in ("failed", "cancelled"):
+        raise UsageError(
+            "wrong_state", f"Sale {sale_id} is {sale['state']}; only failed or cancelled ones are retried."
+        )
     await connection.execute(
-        text("""update sale set state = 'ready', attempts = 0, claim = null, settled_at = null
+        text("""update sale set state = 'waiting', attempts = 0, claim = null, settled_at = null
                 where id = :id"""),
         {"id": sale_id},
     )

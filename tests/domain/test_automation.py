@@ -21,9 +21,9 @@ from fascicle.domain.automation import (
     next_windows,
     parse_rule,
     windows_between,
-    zone_named,
 )
 from fascicle.domain.errors import UsageError
+from fascicle.domain.times import zone_named
 
 OLD = "2026-11-01T00:00"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -49,6 +49,8 @@ def test_p7_a_default_may_be_false_or_nothing() -> None:
         {"tags": [f"t{n}" for n in range(31)]},
         {"display_resolution": 9},
         {"mature_level": "extreme"},
+        {"is_mature": True},
+        {"mature_classification": ["rude"]},
         {"description": "a\0b"},
         {"feature": "perhaps"},
     ],

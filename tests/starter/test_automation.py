@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
-from temporalio.client import Client
+from temporalio.client import Client, ScheduleOverlapPolicy
 
-from fascicle.domain.names import new_id, publish_workflow_id
+from fascicle.domain.names import AUTOMATION_SCHEDULE, new_id, publish_workflow_id
 from fascicle.runtime.embedded import EmbeddedTemporal
+from fascicle.runtime.settings import Settings
 from fascicle.storage.database import open_engine, transaction
+from starter.schedules import ensure_schedules
 from tests.drafts import add_account, add_automation, add_draft, add_sale
 from tests.starter.commandline import Outcome
 from tests.starter.conftest import Desk
+from tests.starter.services import new_namespace
 
 BERLIN = ("--time-zone", "Europe/Berlin")
 SIX = ("--at", "18:00", *BERLIN)
@@ -158,9 +161,18 @@ async def test_p7_the_sale_queue_at_the_command_line(studio: Studio) -> None:
     failed = studio.json("sale", "fail", sale_id, "--claim", item["claim"], "--error", "shut", "--no-retry")
     assert failed["state"] == "failed"
     assert "80 points" in studio.fascicle("sale", "list", "--state", "failed").said()
-    assert studio.json("sale", "retry", sale_id)["state"] == "ready"
+    assert studio.json("sale", "retry", sale_id)["state"] == "waiting"
     claim = studio.json("sale", "next")["claim"]
     assert studio.json("sale", "complete", sale_id, "--claim", claim)["state"] == "done"
+
+
+async def test_p7_the_schedule_is_made_and_never_overlaps(temporal: EmbeddedTemporal) -> None:
+    client = await new_namespace(temporal.address)
+    await ensure_schedules(client, Settings(automation_every_seconds=240))
+    await ensure_schedules(client, Settings(automation_every_seconds=300))
+    schedule = (await client.get_schedule_handle(AUTOMATION_SCHEDULE).describe()).schedule
+    assert schedule.policy.overlap is ScheduleOverlapPolicy.SKIP
+    assert [interval.every for interval in schedule.spec.intervals] == [timedelta(minutes=5)]
 
 
 CREATE = ("automation", "create", "x", "--account", "ann")

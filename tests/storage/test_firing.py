@@ -49,7 +49,7 @@ async def test_p7_a_draft_is_scheduled_with_what_it_left_unset(engine: AsyncEngi
         firing = await shot(connection)
         post = await row_of(connection, "post")
         run = await row_of(connection, "automation_run")
-        event = await row_of(connection, "post_event")
+        event = await row_of(connection, "post_event", kind="scheduled_by_automation")
         sale = await row_of(connection, "sale")
     assert firing == Firing("moon", "Moon", ("noai",))
     assert (post["feature"], post["display_resolution"], post["description"], post["tags"]) == (
@@ -62,7 +62,7 @@ async def test_p7_a_draft_is_scheduled_with_what_it_left_unset(engine: AsyncEngi
     assert (post["jitter_seconds"], post["automation_id"]) == (90.0, "daily")
     assert (post["due_at"], post["planned_for"]) == (None, None)
     assert (run["outcome"], run["post_id"], run["window_key"], run["at"]) == ("scheduled", "moon", "w1", NOW)
-    assert (event["kind"], event["detail"]["window"]) == ("scheduled_by_automation", "w1")
+    assert event["detail"] == {"automation": "daily", "window": "w1", "filled": ["noai"]}
     assert (sale["state"], sale["price"]) == ("waiting", {"points": 80})
 
 
@@ -109,8 +109,6 @@ async def test_p7_random_is_over_all_of_them(engine: AsyncEngine) -> None:
 
 async def test_p7_what_cannot_go_out_is_not_taken(engine: AsyncEngine) -> None:
     async with transaction(engine) as connection:
-        # Null is what a file has that is still being brought in.
-        await connection.execute(text("alter table post_file alter stored_at drop not null"))
         await add_account(connection, "bob")
         await add_draft(connection, "another's", account_id="acc-bob")
         await add_draft(connection, "empty", files=0)

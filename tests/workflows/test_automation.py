@@ -1,12 +1,15 @@
 """AutomationWorkflow on real servers: what it schedules, and what does not stop it (P7)."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment
 
-from activities.automation import AutomationActivities, FireInput, FireResult
+from activities.automation import AutomationActivities, FireInput, FireResult, LookAfterInput, ScheduledPost
+from fascicle.domain.errors import RetryableError
 from fascicle.domain.names import MAIN_QUEUE, new_id, publish_workflow_id
 from fascicle.runtime.dependencies import utc_now
 from fascicle.storage.database import transaction
@@ -57,6 +60,13 @@ async def test_p7_a_due_window_schedules_a_draft_and_somebody_looks_after_it(acc
     again = await run(account)
     assert again.scheduled == []
     assert await outcomes(account) == [("often", "scheduled")]
+
+
+async def test_p7_two_runs_at_once_fire_once(account: Harness) -> None:
+    await automate(account)
+    await asyncio.gather(*(run(account) for _ in range(3)))
+    assert await outcomes(account) == [("often", "scheduled")]
+    assert await account.value("select count(*) from post where state = 'draft'") == 1
 
 
 async def test_p7_one_that_makes_no_sense_does_not_stop_the_others(account: Harness) -> None:
@@ -111,3 +121,18 @@ async def test_x1_an_attempt_after_a_crash_still_lists_what_the_first_scheduled(
     second = await ActivityEnvironment().run(activities.fire_automations, order)
     assert first == second
     assert len(second.scheduled) == 1
+
+
+class _Unreachable:
+    """A Temporal that is away."""
+
+    async def start_workflow(self, *_: Any, **__: Any) -> None:
+        raise RPCError("no answer", RPCStatusCode.UNAVAILABLE, b"")
+
+
+async def test_x1_while_temporal_is_away_it_is_tried_again(harness: Harness) -> None:
+    away: Any = _Unreachable()
+    activities = AutomationActivities(harness.dependencies.engine, away, every=timedelta(minutes=5))
+    order = LookAfterInput(posts=[ScheduledPost(post_id="p", title="Moon", account_id="a")])
+    with pytest.raises(RetryableError, match="no answer"):
+        await ActivityEnvironment().run(activities.look_after_posts, order)
