@@ -8,6 +8,7 @@ from simulator.faults import Fault
 from tests.harness import Harness, eventually
 from tests.histories.automation_scenario import an_automation_fires
 from tests.histories.cleanup_scenario import deleted_files_are_removed
+from tests.histories.publish_scenario import posts_on_their_way
 from workflows.replay_letters import ReplayLettersInput
 from workflows.sweep import SweepWorkflowInput
 
@@ -152,4 +153,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     what_schedules_and_people_start,
     an_automation_fires,
     deleted_files_are_removed,
+    posts_on_their_way,
 ]

@@ -15,9 +15,15 @@ from temporalio.worker import Replayer
 
 from tests.harness import Harness, eventually
 from tests.histories.scenarios import SCENARIOS, Histories
+from tests.publishing import FAST
 from worker import WORKFLOWS
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
+
+
+@pytest.fixture
+def overrides() -> dict[str, Any]:
+    return dict(FAST)
 
 
 async def replay(name: str, text: str) -> None:
