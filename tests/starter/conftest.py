@@ -74,6 +74,10 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
             "FASCICLE_MANGADEX_URL": simulator.mangadex_url,
             "FASCICLE_ALLOW_HOSTS": "127.0.0.1",
             "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0",
+            "FASCICLE_DEVIANTART_URL": simulator.site_url("deviantart"),
+            "FASCICLE_DEVIANTART_CLIENT_ID": simulator.deviantart.options.client_id,
+            "FASCICLE_DEVIANTART_CLIENT_SECRET": simulator.deviantart.options.client_secret,
+            "FASCICLE_ACCOUNT_INTERVAL_SECONDS": "0",
         }
         if simulator
         else {}
