@@ -6,6 +6,7 @@ from typing import Any
 from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
 from simulator.faults import Fault
 from tests.harness import Harness, eventually
+from tests.histories.account_scenario import tokens_are_maintained
 from workflows.replay_letters import ReplayLettersInput
 from workflows.sweep import SweepWorkflowInput
 
@@ -148,4 +149,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     what_fails_for_good,
     a_sweep_wakes_a_source,
     what_schedules_and_people_start,
+    tokens_are_maintained,
 ]
