@@ -1,6 +1,7 @@
 """`fascicle account …`: the accounts that posts are published with, and the keys of their tokens."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -58,9 +59,8 @@ def connect_account(
             if paste or not is_loopback(address):
                 invitation, code = await ask_for_paste(dependencies.oauth, address)
             else:
-                open_browser = not (no_browser or as_json)
                 invitation, code = await ask_in_browser(
-                    dependencies.oauth, address, open_browser=open_browser
+                    dependencies.oauth, address, open_browser=not no_browser
                 )
             connected = await finish_connecting(dependencies, invitation, code, user_id=user_id)
             woken = await _wake(dependencies, connected)
@@ -206,6 +206,16 @@ def shown_account(row: dict[str, Any], policy: GatePolicy) -> dict[str, Any]:
         "access_days_left": _days(row["access_expires_at"], now),
         "refresh_days_left": _days(row["refresh_expires_at"], now),
     }
+
+
+def account_hints(paused: Sequence[dict[str, Any]], mail: Mapping[str, int]) -> list[str]:
+    """What `status` says of accounts that need a person, and of mail that nobody got."""
+    hints = [f"{row['name']} is paused: {row['paused_reason']} fascicle account connect" for row in paused]
+    if failed := mail.get("failed"):
+        hints.append(f"{failed} mails could not be sent: check FASCICLE_MAIL_URL or FASCICLE_SMTP_HOST")
+    if doubtful := mail.get("unconfirmed"):
+        hints.append(f"{doubtful} mails may or may not have arrived")
+    return hints
 
 
 def _days(until: datetime | None, now: datetime) -> float | None:

@@ -83,8 +83,11 @@ class CallbackServer:
             server.close()
             await server.wait_closed()
 
-    async def wait(self, state: str, seconds: float) -> Returned:
+    def expect(self, state: str) -> None:
+        """Before anybody sees the address: a browser may be back at once."""
         self._state = state
+
+    async def wait(self, seconds: float) -> Returned:
         try:
             return await asyncio.wait_for(asyncio.shield(self._returned), seconds)
         except TimeoutError as error:

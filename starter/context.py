@@ -17,6 +17,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from fascicle.domain.errors import FascicleError, PermanentError, UsageError
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.embedded import EmbeddedError, read_running_stack
+from fascicle.runtime.logs import configure_logs
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, names_a_server
 from starter.output import print_error
@@ -95,6 +96,8 @@ async def reach() -> AsyncIterator[Reach]:
 
 def run(command: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a command's coroutine; errors are told in a sentence: exit 2 for wrong usage, 1 for a failure."""
+    # A command speaks for itself, and stdout is for what was asked; the log is the worker's.
+    configure_logs("ERROR", "console")
     try:
         asyncio.run(command())
     except UsageError as error:

@@ -1,6 +1,7 @@
 """Asking a person to allow us in: an address to open, and the code that comes back from there."""
 
 import asyncio
+import os
 import sys
 import webbrowser
 from urllib.parse import urlsplit
@@ -39,10 +40,12 @@ async def ask_in_browser(
     server = CallbackServer(address)
     async with server.listening() as redirect_uri:
         invitation = oauth.invite(redirect_uri)
+        server.expect(invitation.state)
         _show(invitation)
-        if open_browser and sys.stdout.isatty():
+        # Without a person at a terminal only a browser that was named is opened.
+        if open_browser and (sys.stdout.isatty() or os.environ.get("BROWSER")):
             await asyncio.to_thread(webbrowser.open, invitation.url)
-        returned = await server.wait(invitation.state, _WAIT_SECONDS)
+        returned = await server.wait(_WAIT_SECONDS)
         return invitation, returned.checked_code(invitation.state, state_required=True)
 
 

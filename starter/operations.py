@@ -20,9 +20,12 @@ from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
 from fascicle.runtime.dependencies import build_sites, standalone_http
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.temporal import connect, register_search_attributes
+from fascicle.storage import account as accounts
 from fascicle.storage import dead_letter, overview
+from fascicle.storage import mail as mails
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import schema_versions, transaction, upgrade
+from starter.account import account_hints
 from starter.context import (
     database_only,
     effective_settings,
@@ -57,16 +60,25 @@ def status(as_json: AsJson = False) -> None:
             gates = await overview.gates(connection)
             swept = await sweeps.listing(connection)
             circuits = await overview.open_circuits(connection)
+            paused = await accounts.paused(connection)
+            mail = await mails.undelivered(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
-            shown = {"dead_letters": letters, "gates": gates, "sweeps": swept, "open_circuits": circuits}
+            shown: dict[str, Any] = {
+                "dead_letters": letters,
+                "gates": gates,
+                "sweeps": swept,
+                "open_circuits": circuits,
+            }
+            shown |= {"paused_accounts": paused, "mail_undelivered": mail}
             print_json({**totals, **shown, "broken_adapters": broken, **places})
             return
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
-        for hint in [*_needs_a_person(totals, letters, swept, circuits), *broken]:
+        hints = [*_needs_a_person(totals, letters, swept, circuits), *account_hints(paused, mail), *broken]
+        for hint in hints:
             print_note(f"! {hint}")
 
     run(command)

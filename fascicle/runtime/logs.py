@@ -12,7 +12,9 @@ _QUIET = ("httpx", "httpcore", "apprise", "alembic", "uvicorn.error", "uvicorn.a
 def configure_logs(level: str, log_format: str) -> None:
     """Called once by an entry point. `auto` means colours when a person is watching."""
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
-    renderer: Any = structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+    # Plain: Rich's tracebacks show local variables, and some of those are tokens.
+    for_people = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer: Any = for_people if console else structlog.processors.JSONRenderer()
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -170,6 +170,14 @@ async def listing(connection: AsyncConnection) -> list[dict[str, Any]]:
     return [dict(row) for row in rows.mappings()]
 
 
+async def paused(connection: AsyncConnection) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select id, name, paused_code, paused_reason, paused_at from account
+                where paused_at is not null order by name, id""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
 async def unfinished_posts(connection: AsyncConnection, account_id: str) -> list[tuple[str, str]]:
     """Ids and titles of what waits for the account."""
     rows = await connection.execute(

@@ -6,6 +6,7 @@ from typing import Any
 from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
 from simulator.faults import Fault
 from tests.harness import Harness, eventually
+from tests.histories.account_scenario import tokens_are_maintained
 from tests.histories.automation_scenario import an_automation_fires
 from tests.histories.cleanup_scenario import deleted_files_are_removed
 from tests.histories.publish_scenario import posts_on_their_way
@@ -154,4 +155,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     an_automation_fires,
     deleted_files_are_removed,
     posts_on_their_way,
+    tokens_are_maintained,
 ]

@@ -17,7 +17,7 @@ from fascicle.domain.names import new_id
 from fascicle.runtime.embedded import choose_port
 from fascicle.runtime.temporal import register_search_attributes
 from simulator.server import RunningSimulator
-from tests.harness import Harness, eventually, open_harness, settings_for
+from tests.harness import TOKEN_KEY, Harness, eventually, open_harness, settings_for
 from tests.starter.commandline import Process, answer, start_worker
 from tests.starter.conftest import environment_for
 
@@ -87,6 +87,7 @@ async def open_site(
         DATABASE_URL=database_url,
         TEMPORAL_ADDRESS=address,
         TEMPORAL_NAMESPACE=client.namespace,
+        FASCICLE_TOKEN_KEYS=TOKEN_KEY,
         **{f"FASCICLE_{name.upper()}": _text(value) for name, value in settings.items()},
     )
     env["FASCICLE_OPS_PORT"] = str(choose_port(0, set()))
