@@ -12,6 +12,9 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from simulator.client import SeriesSummary, SimulatorControl
+from simulator.deviantart.records import Options
+from simulator.deviantart.site import DeviantArt
+from starter.demo_art import show_art
 from starter.onboarding import Onboarded, add_source
 
 READER = "reader"
@@ -29,6 +32,8 @@ _RHYTHM = {
     "FASCICLE_SWEEP_SECONDS": "2",
     "FASCICLE_NOTIFY_DELAY_SECONDS": "1",
     "FASCICLE_DIGEST_EVERY_SECONDS": "10",
+    "FASCICLE_ACCOUNT_INTERVAL_SECONDS": "0.5",
+    "FASCICLE_AUTOMATION_EVERY_SECONDS": "10",
 }
 
 
@@ -37,6 +42,9 @@ def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, 
     return {
         **{f"FASCICLE_{s}_URL": f"{simulator_url}/{s.removeprefix('SITE_').lower()}" for s in _SITES},
         "FASCICLE_SITES_DIR": str(_ADAPTERS),
+        "FASCICLE_DEVIANTART_URL": f"{simulator_url}{DeviantArt.prefix}",
+        "FASCICLE_DEVIANTART_CLIENT_ID": Options().client_id,
+        "FASCICLE_DEVIANTART_CLIENT_SECRET": Options().client_secret,
         "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         **{name: given.get(name, value) for name, value in _RHYTHM.items()},
     }
@@ -57,6 +65,7 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
         await library.add_channel(connection, reader, channel)
         for onboarded in added:
             await library.follow(connection, reader, onboarded.source["series_id"])
+    await show_art(dependencies, client, simulator_url, reader)
     return len(added)
 
 

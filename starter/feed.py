@@ -32,11 +32,15 @@ async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
                 synced = await overview.synced_besides(connection, seen.synced)
                 chapters = await overview.chapters_since(connection, seen.chapter_id)
                 sent = await overview.sent_since(connection, seen.sent_at)
+                published = await overview.published_since(connection, seen.published_at)
         except FascicleError:
-            synced, chapters, sent = [], [], []
+            synced, chapters, sent, published = [], [], [], []
         if seen is not None:
             _advance(seen, synced, chapters, sent)
+            seen.published_at = max([seen.published_at, *(row["published_at"] for row in published)])
         _print(synced, chapters, sent)
+        for row in published:
+            say("published", f"[bold]{plain(row['title'])}[/] by {plain(row['account'])}", "blue")
         try:
             await asyncio.wait_for(stop.wait(), _EVERY_SECONDS)
         except TimeoutError:

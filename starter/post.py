@@ -1,6 +1,6 @@
 """`fascicle post …`: scheduled art."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -208,6 +208,23 @@ def show(post: PostRef, as_json: AsJson = False) -> None:
         print_table(("at", "kind", "detail"), found["events"], empty="")
 
     run(command)
+
+
+def post_hints(settled_badly: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What `status` says of posts that a person must see to."""
+    hints = [
+        f"nobody knows whether “{row['title']}” of {row['account']} was published "
+        f"({row['last_error_code']}): fascicle post resolve {row['id']}"
+        for row in settled_badly
+        if row["state"] == PostState.UNCONFIRMED
+    ]
+    failed = [row for row in settled_badly if row["state"] == PostState.FAILED]
+    if failed:
+        hints.append(
+            f"{len(failed)} posts failed, the last by {failed[0]['last_error_code']}: "
+            "fascicle post list --state failed"
+        )
+    return hints
 
 
 def _at_time(

@@ -27,6 +27,7 @@ from fascicle.runtime.temporal import connect, keep_history, register_search_att
 from fascicle.storage.database import upgrade
 from starter.context import KEYS_ARE_SET, demo_folder, leave, run, temporal_is_named, usable_dependencies
 from starter.demo import demo_environment, onboard_demo, write_shelf
+from starter.demo_art import ARTIST
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain
@@ -199,7 +200,11 @@ class Stack:
         if self._demo:
             count = await onboard_demo(dependencies, client, str(self._published["simulator"]))
             every = self._settings.demo_release_seconds
-            say("demo", f"{count} series, a new chapter every {every:g} s", "cyan")
+            say(
+                "demo",
+                f"{count} series, a new chapter every {every:g} s; {ARTIST} publishes now and then",
+                "cyan",
+            )
             self._shelved = await write_shelf(str(self._published["simulator"]), self._shelf)
 
     async def _start_worker(self) -> None:

@@ -49,6 +49,26 @@ async def gates(connection: AsyncConnection) -> list[dict[str, Any]]:
     return [dict(row) for row in rows.mappings()]
 
 
+async def posts_by_state(connection: AsyncConnection) -> dict[str, int]:
+    rows = await connection.execute(
+        text(
+            "select state, count(*) as posts from post where deleted_at is null group by state order by state"
+        )
+    )
+    return {row.state: row.posts for row in rows}
+
+
+async def posts_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:
+    """Those of which nobody knows whether they are out, and those that failed."""
+    rows = await connection.execute(
+        text("""select p.id, p.state, p.title, a.name as account, p.last_error_code, p.last_error
+                from post p join account a on a.id = p.account_id
+                where p.state in ('unconfirmed', 'failed') and p.deleted_at is null
+                order by p.state desc, p.updated_at desc limit 100""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
 @dataclass
 class Watermark:
     """How far a watcher has seen."""
@@ -56,6 +76,7 @@ class Watermark:
     chapter_id: int
     synced: set[str]
     sent_at: datetime
+    published_at: datetime
 
 
 async def watermark(connection: AsyncConnection) -> Watermark:
@@ -64,7 +85,7 @@ async def watermark(connection: AsyncConnection) -> Watermark:
     )
     chapter_id, now = rows.one()
     synced = await connection.execute(text(f"select id from source where {_JUST_SYNCED}"))
-    return Watermark(chapter_id, set(synced.scalars()), now)
+    return Watermark(chapter_id, set(synced.scalars()), now, now)
 
 
 # A first sync is dated when it began, so a later one may carry an earlier time: they are told apart by id.
@@ -89,6 +110,16 @@ async def chapters_since(connection: AsyncConnection, chapter_id: int) -> list[d
                 from logical_chapter c join series on series.id = c.series_id
                 where c.id > :id order by c.id limit 1000"""),
         {"id": chapter_id},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def published_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
+    rows = await connection.execute(
+        text("""select f.published_at, p.title, a.name as account, f.url
+                from post_file f join post p on p.id = f.post_id join account a on a.id = p.account_id
+                where f.published_at > :since order by f.published_at limit 1000"""),
+        {"since": since},
     )
     return [dict(row) for row in rows.mappings()]
 

@@ -109,7 +109,7 @@ post = Table(
         postgresql_where=text("state = 'scheduled' and planned_for is distinct from publish_at"),
     ),
     Index("ix_post_drafts", "account_id", "created_at", postgresql_where=text("state = 'draft'")),
-    Index("ix_post_unconfirmed", "id", postgresql_where=text("state = 'unconfirmed'")),
+    Index("ix_post_settled_badly", "updated_at", postgresql_where=text("state in ('unconfirmed', 'failed')")),
 )
 
 post_file = Table(

@@ -138,7 +138,11 @@ def upgrade() -> None:
         postgresql_where=sa.text("state in ('scheduled', 'uploading', 'publishing')"),
     )
     op.create_index(
-        "ix_post_unconfirmed", "post", ["id"], unique=False, postgresql_where=sa.text("state = 'unconfirmed'")
+        "ix_post_settled_badly",
+        "post",
+        ["updated_at"],
+        unique=False,
+        postgresql_where=sa.text("state in ('unconfirmed', 'failed')"),
     )
     op.create_index(
         "ix_post_unplanned",
