@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 UV     := $(shell sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench histories lock clean
+.PHONY: help up test chaos check bench histories lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -31,6 +31,9 @@ up: $(READY) ## run the demo: everything on this machine, with upstreams of its 
 
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+chaos: $(READY) ## three hundred posts through kills and broken answers, and the other experiments (10 minutes)
+	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

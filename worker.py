@@ -38,6 +38,7 @@ from activities.publish import PublishActivities
 from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
 from activities.source import SourceActivities
+from activities.storage_cleanup import StorageCleanupActivities
 from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
 from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
@@ -57,6 +58,7 @@ from workflows.publish import PublishPostWorkflow
 from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
+from workflows.storage_cleanup import StorageCleanupWorkflow
 from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
 from workflows.token_maintenance import TokenMaintenanceWorkflow
 
@@ -72,6 +74,7 @@ WORKFLOWS: Sequence[type] = (
     ReplayLettersWorkflow,
     TokenMaintenanceWorkflow,
     AutomationWorkflow,
+    StorageCleanupWorkflow,
 )
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 TELLING_TAKES = timedelta(minutes=2)
@@ -120,6 +123,9 @@ def activities_by_queue(
     )
     account = AccountActivities(engine, dependencies.tokens)
     mail = MailActivities(engine, dependencies.notifier, settings)
+    cleanup = StorageCleanupActivities(
+        engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
+    )
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -144,6 +150,7 @@ def activities_by_queue(
             account.warn_expiring,
             automation.fire_automations,
             automation.look_after_posts,
+            cleanup.remove_deleted_files,
         ],
         FETCH_QUEUE: [
             source.poll_source,

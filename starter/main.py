@@ -14,6 +14,7 @@ from starter import (
     operations,
     post,
     sale,
+    schedule,
     site,
     source,
     user,
@@ -48,6 +49,7 @@ app.command("notifications")(library.notifications)
 app.add_typer(automation.app, name="automation")
 app.add_typer(sale.app, name="sale")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(schedule.app, name="schedule")
 
 
 def _print_version(wanted: bool) -> None:

@@ -26,6 +26,7 @@ from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
+from starter.posting import ensure_publishing
 from starter.starting import notify_again, start_or_join, stop_workflow
 from workflows.source_state import SourceInput
 from workflows.sweep import SweepWorkflowInput
@@ -149,7 +150,8 @@ async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> in
     for source_id in missing:
         await ensure_workflow(dependencies, client, source_id)
     await ensure_sweeps(dependencies, client)
-    return len(missing) + await _ensure_notifying(dependencies, client)
+    notifying = await _ensure_notifying(dependencies, client)
+    return len(missing) + notifying + await ensure_publishing(dependencies, client)
 
 
 async def ensure_sweeps(dependencies: Dependencies, client: Client) -> list[str]:

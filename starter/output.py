@@ -39,12 +39,13 @@ _FOLDED = {
     "url",
     "file",
     "error",
+    "last_result",
 }
 
 _STATE_COLOURS = {
     "open": "red", "half_open": "yellow", "closed": "green", "HOT": "red", "WARM": "yellow", "COLD": "cyan",
     "sent": "green", "failed": "red", "unconfirmed": "yellow", "pending": "cyan", "ok": "green",
-    "FAIL": "red", "paused": "yellow",
+    "FAIL": "red", "paused": "yellow", "completed": "green",
 }  # fmt: skip
 
 

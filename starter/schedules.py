@@ -17,6 +17,7 @@ from temporalio.client import (
 
 from fascicle.domain.names import (
     AUTOMATION_SCHEDULE,
+    CLEANUP_SCHEDULE,
     DIGEST_SCHEDULE,
     HOUSEKEEPING_SCHEDULE,
     MAIN_QUEUE,
@@ -36,6 +37,7 @@ async def ensure_schedules(client: Client, settings: Settings) -> None:
         ),
         AUTOMATION_SCHEDULE: ("AutomationWorkflow", timedelta(seconds=settings.automation_every_seconds)),
         HOUSEKEEPING_SCHEDULE: ("HousekeepingWorkflow", timedelta(days=1)),
+        CLEANUP_SCHEDULE: ("StorageCleanupWorkflow", timedelta(days=1)),
     }
     for name, (workflow, every) in wanted.items():
         await _ensure(client, name, _schedule(workflow, name, every))

@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.failures import error_record
 
 _ONCE = RetryPolicy(maximum_attempts=1)
+_MARGIN = timedelta(minutes=1)
 _STEPS = {
     Step.CHECK: (PublishActivities.check_account, "is {title} fit, does {account}'s token work"),
     Step.UPLOAD: (PublishActivities.upload_file, "{title}: {file} to Sta.sh"),
@@ -150,7 +151,8 @@ class PublishPostWorkflow:
                 last_look=self._looks + 1 >= len(plan.looks),
             ),
             task_queue=PUBLISH_QUEUE,
-            start_to_close_timeout=timedelta(seconds=plan.timeout_seconds),
+            # The call itself ends before that; what is left is for a turn at the gate and for the books.
+            start_to_close_timeout=timedelta(seconds=plan.timeout_seconds) + _MARGIN,
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=_ONCE,
             priority=Priority(priority_key=2, fairness_key=plan.account_id),

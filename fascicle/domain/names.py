@@ -14,6 +14,14 @@ RECONCILE_SCHEDULE = "reconcile"
 AUTOMATION_SCHEDULE = "automations"
 TOKEN_SCHEDULE = "token-maintenance"  # noqa: S105 - a name
 CLEANUP_SCHEDULE = "storage-cleanup"
+SCHEDULES = (
+    RECONCILE_SCHEDULE,
+    DIGEST_SCHEDULE,
+    AUTOMATION_SCHEDULE,
+    TOKEN_SCHEDULE,
+    CLEANUP_SCHEDULE,
+    HOUSEKEEPING_SCHEDULE,
+)
 
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"

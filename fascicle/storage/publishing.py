@@ -288,7 +288,6 @@ returning id, title, account_id
 _UNFINISHED = text("""
 select id, title, account_id from post
 where state in ('scheduled', 'uploading', 'publishing') and deleted_at is null and id > :after
-  and (cast(:account as text) is null or account_id = :account)
 order by id limit :limit
 """)
 
@@ -306,7 +305,7 @@ async def overdue(
 
 
 async def unfinished(
-    connection: AsyncConnection, *, account_id: str | None = None, after: str = "", limit: int = 500
+    connection: AsyncConnection, *, after: str = "", limit: int = 500
 ) -> list[dict[str, Any]]:
-    rows = await connection.execute(_UNFINISHED, {"account": account_id, "after": after, "limit": limit})
+    rows = await connection.execute(_UNFINISHED, {"after": after, "limit": limit})
     return [dict(row) for row in rows.mappings()]

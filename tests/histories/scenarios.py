@@ -7,6 +7,7 @@ from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
 from simulator.faults import Fault
 from tests.harness import Harness, eventually
 from tests.histories.automation_scenario import an_automation_fires
+from tests.histories.cleanup_scenario import deleted_files_are_removed
 from workflows.replay_letters import ReplayLettersInput
 from workflows.sweep import SweepWorkflowInput
 
@@ -150,4 +151,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     a_sweep_wakes_a_source,
     what_schedules_and_people_start,
     an_automation_fires,
+    deleted_files_are_removed,
 ]

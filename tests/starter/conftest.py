@@ -10,6 +10,7 @@ import pytest
 
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
+from tests.harness import TOKEN_KEY
 from tests.starter.commandline import Outcome, Process, clean_environment, start_up, wait_until
 from tests.starter.forked import ForkedCommands
 
@@ -74,6 +75,12 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
             "FASCICLE_MANGADEX_URL": simulator.mangadex_url,
             "FASCICLE_ALLOW_HOSTS": "127.0.0.1",
             "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0",
+            "FASCICLE_DEVIANTART_URL": simulator.site_url("deviantart"),
+            "FASCICLE_DEVIANTART_CLIENT_ID": simulator.deviantart.options.client_id,
+            "FASCICLE_DEVIANTART_CLIENT_SECRET": simulator.deviantart.options.client_secret,
+            "FASCICLE_TOKEN_KEYS": TOKEN_KEY,
+            "FASCICLE_ACCOUNT_INTERVAL_SECONDS": "0",
+            "FASCICLE_ACCOUNT_JITTER": "0",
         }
         if simulator
         else {}

@@ -87,8 +87,12 @@ async def open_site(
         DATABASE_URL=database_url,
         TEMPORAL_ADDRESS=address,
         TEMPORAL_NAMESPACE=client.namespace,
-        **{f"FASCICLE_{name.upper()}": str(value) for name, value in settings.items()},
+        **{f"FASCICLE_{name.upper()}": _text(value) for name, value in settings.items()},
     )
     env["FASCICLE_OPS_PORT"] = str(choose_port(0, set()))
     async with open_harness(settings_for(database_url, simulator, **settings), client, simulator) as harness:
         yield Site(harness, folder, env)
+
+
+def _text(value: Any) -> str:
+    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)

@@ -1,0 +1,116 @@
+"""`fascicle schedule …`: the periodic work, how its last runs went and when it runs next."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import typer
+from temporalio.client import (
+    Client,
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleActionStartWorkflow,
+    ScheduleDescription,
+    WorkflowExecutionStatus,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from fascicle.domain.names import SCHEDULES
+from starter.context import reach, run
+from starter.output import print_json, print_table
+from starter.source import AsJson
+
+app = typer.Typer(help="The periodic work.", no_args_is_help=True)
+
+_COLUMNS = (
+    "name", "workflow", "every", "paused", "last_run_at", "last_status", "last_result", "next_run_at",
+    "running",
+)  # fmt: skip
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+@app.command("list")
+def list_schedules(as_json: AsJson = False) -> None:
+    """All schedules: what they start and how often, the last run and the next."""
+
+    async def command() -> None:
+        async with reach() as r:
+            rows = [row for name in SCHEDULES if (row := await describe(r.client, name))]
+        if as_json:
+            print_json(rows)
+        else:
+            print_table(_COLUMNS, map(_for_people, rows), empty="No schedules yet: run `fascicle setup`.")
+
+    run(command)
+
+
+async def describe(client: Client, name: str) -> dict[str, Any] | None:
+    """What is to know of a schedule; None where it has not been made yet."""
+    try:
+        found = await client.get_schedule_handle(name).describe()
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
+            return None
+        raise
+    return {**_plan(name, found), **await _last_run(client, found)}
+
+
+def _plan(name: str, found: ScheduleDescription) -> dict[str, Any]:
+    action, state, info = found.schedule.action, found.schedule.state, found.info
+    assert isinstance(action, ScheduleActionStartWorkflow)
+    every = sum((interval.every for interval in found.schedule.spec.intervals), timedelta())
+    upcoming = None if state.paused or not info.next_action_times else info.next_action_times[0]
+    return {
+        "name": name,
+        "workflow": action.workflow,
+        "every_seconds": every.total_seconds(),
+        "paused": state.paused,
+        "note": state.note,
+        "next_run_at": upcoming,
+        "running": len(info.running_actions),
+    }
+
+
+async def _last_run(client: Client, found: ScheduleDescription) -> dict[str, Any]:
+    if not found.info.recent_actions:
+        return {"last_run_at": None, "last_status": None, "last_result": None}
+    latest = found.info.recent_actions[-1]
+    assert isinstance(latest.action, ScheduleActionExecutionStartWorkflow)
+    execution = latest.action
+    handle = client.get_workflow_handle(execution.workflow_id, run_id=execution.first_execution_run_id)
+    status, result = "forgotten", None
+    try:
+        description = await handle.describe()
+        status = description.status.name.lower() if description.status else "unknown"
+        if description.status is WorkflowExecutionStatus.COMPLETED:
+            result = await handle.result()
+    except RPCError as error:
+        # Temporal keeps runs for some days only.
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
+    return {"last_run_at": latest.started_at, "last_status": status, "last_result": result}
+
+
+def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "every": in_words(row["every_seconds"]),
+        "paused": "paused" if row["paused"] else "",
+        "last_result": _in_short(row["last_result"]),
+        "running": "yes" if row["running"] else "",
+    }
+
+
+def in_words(seconds: float) -> str:
+    """The largest unit that gives a whole number."""
+    for length, unit in _UNITS:
+        if seconds >= length and seconds % length == 0:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:g} s"
+
+
+def _in_short(result: Any) -> str:
+    """Only what came to something: counts, and how many there are of what is listed."""
+    if not isinstance(result, Mapping):
+        return ""
+    counts = {name: len(value) if isinstance(value, list) else value for name, value in result.items()}
+    return ", ".join(f"{name} {value}" for name, value in counts.items() if value) or "nothing to do"
