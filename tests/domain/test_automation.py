@@ -56,6 +56,8 @@ def local_times(rule: Rule, zone: str, start: str, hours: int = 24) -> list[str]
         # Half an hour of daylight saving.
         ("Australia/Lord_Howe", ["02:10"], "2026-10-03T12:00", ["10-04 02:40 +1100"]),
         ("Australia/Lord_Howe", ["01:45"], "2026-04-04T12:00", ["04-05 01:45 +1100"]),
+        # The day begins at one o'clock.
+        ("Africa/Cairo", ["00:00"], "2026-04-23T12:00", ["04-24 01:00 +0300"]),
         ("Asia/Kathmandu", ["00:00"], "2026-11-16T00:00", ["11-17 00:00 +0545"]),
         ("UTC", ["00:00", "23:59"], "2026-11-15T23:59", ["11-16 00:00 +0000", "11-16 23:59 +0000"]),
     ],
@@ -200,6 +202,7 @@ ZONES = [
     "Australia/Lord_Howe",
     "Asia/Kathmandu",
     "Africa/Casablanca",
+    "Africa/Cairo",
 ]
 days = st.none() | st.lists(st.sampled_from(DAYS), min_size=1, max_size=7, unique=True)
 rules = st.one_of(
@@ -218,7 +221,18 @@ rules = st.one_of(
 )
 # Two days around every change of the clock, and any time of the year.
 begins = st.sampled_from(
-    [utc(day) for day in ("2026-03-08", "2026-03-28", "2026-04-04", "2026-10-03", "2026-10-24", "2026-11-01")]
+    [
+        utc(day)
+        for day in (
+            "2026-03-08",
+            "2026-03-28",
+            "2026-04-04",
+            "2026-04-23",
+            "2026-10-03",
+            "2026-10-24",
+            "2026-11-01",
+        )
+    ]
 ) | st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)).map(lambda d: d.replace(tzinfo=UTC))  # noqa: DTZ001
 
 

@@ -12,11 +12,18 @@ from activities.automation import AutomationActivities, FireInput, FireResult, L
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.names import MAIN_QUEUE, new_id, publish_workflow_id
 from fascicle.runtime.dependencies import utc_now
+from fascicle.storage import sale as sales
 from fascicle.storage.database import transaction
 from tests.drafts import add_account, add_automation, add_draft
 from tests.harness import Harness
+from tests.publishing import FAST, connect_account, draft, until_over
 
 ALWAYS = {"kind": "fixed_interval", "every_minutes": 5}
+
+
+@pytest.fixture
+def overrides() -> dict[str, Any]:
+    return dict(FAST)
 
 
 @pytest.fixture
@@ -136,3 +143,20 @@ async def test_x1_while_temporal_is_away_it_is_tried_again(harness: Harness) -> 
     order = LookAfterInput(posts=[ScheduledPost(post_id="p", title="Moon", account_id="a")])
     with pytest.raises(RetryableError, match="no answer"):
         await ActivityEnvironment().run(activities.look_after_posts, order)
+
+
+async def test_p7_from_the_rule_to_the_site_and_into_the_shop(stack: Harness) -> None:
+    account_id = await connect_account(stack)
+    post_id = await draft(stack, account_id, "Moon", allow_comments=False)
+    defaults = {"tags": ["ink"], "allow_comments": True, "is_mature": True, "mature_level": "moderate"}
+    await automate(stack, account_id=account_id, defaults=defaults, jitter_seconds=0.0, sale={"points": 80})
+    assert [post.post_id for post in (await run(stack)).scheduled] == [post_id]
+    assert await until_over(stack, post_id) == "published"
+    [out] = stack.simulator.deviantart.published()
+    assert (out.title, out.tags, out.is_mature) == ("Moon", ["ink"], True)
+    assert out.options["allow_comments"] == ["0"], "it was somebody's choice"
+    async with transaction(stack.dependencies.engine) as connection:
+        item = await sales.take_next(connection, "shop", utc_now(), 600)
+    assert item is not None
+    assert (item.post_id, item.price) == (post_id, {"points": 80})
+    assert item.urls == [await stack.value("select url from post_file")]
