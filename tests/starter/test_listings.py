@@ -18,7 +18,7 @@ SOURCE_FIELDS = {
 LISTINGS = [
     ("status",), ("doctor",), ("config",), ("setup",), ("source", "list"), ("source", "show", BRACKETS),
     ("chapters", BRACKETS), ("user", "list"), ("notifications", "ann"), ("dead-letters", "list"),
-    ("dead-letters", "list", "--state", "all"),
+    ("dead-letters", "list", "--state", "all"), ("account", "list"), ("account", "check"),
 ]  # fmt: skip
 
 
