@@ -7,10 +7,13 @@ import pytest
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient
-from fascicle.sites.deviantart_oauth import HEADERS, DeviantArtOAuth, Invitation, TokenPair, account_gate
+from fascicle.runtime.http import HttpClient, HttpLimits
+from fascicle.runtime.ssrf import HostGuard
+from fascicle.sites.deviantart_oauth import DeviantArtOAuth, Invitation, TokenPair
+from fascicle.storage.gate import Slot
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
+from tests.sites.conftest import OpenGates
 
 POLICY = GatePolicy(0)
 TOKEN = "/deviantart/oauth2/token"
@@ -126,12 +129,29 @@ async def test_x7_without_an_application_it_is_said_what_to_set(
         await wrong.refresh("a1", "x")
 
 
-async def test_x4_requests_name_their_version_and_go_through_the_accounts_gate(
-    oauth: DeviantArtOAuth, simulator: RunningSimulator
-) -> None:
+async def test_p6_what_was_revoked_is_refused(oauth: DeviantArtOAuth, simulator: RunningSimulator) -> None:
     pair = simulator.deviantart.tokens.add_account("ann")
-    await oauth.check("a1", pair.access_token)
-    [request] = simulator.requests.matching("/deviantart/api/v1/oauth2/placebo")
-    assert HEADERS["dA-minor-version"] == "20240701"
-    assert request
-    assert account_gate("a1", POLICY).name == "deviantart:a1"
+    await oauth.revoke("a1", pair.refresh_token)
+    with pytest.raises(PermanentError) as refused:
+        await oauth.check("a1", pair.access_token)
+    assert refused.value.code == "auth_failed"
+
+
+async def test_x4_what_belongs_to_an_account_passes_its_gate(simulator: RunningSimulator) -> None:
+    passed: list[str] = []
+
+    class Watched(OpenGates):
+        async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot:
+            passed.append(name)
+            return await super().reserve(name, policy, patience=patience)
+
+    http = HttpClient(
+        gates=Watched(), guard=HostGuard(["127.0.0.1"]), user_agent="Test/1", limits=HttpLimits()
+    )
+    watched = client(http, simulator)
+    pair = simulator.deviantart.tokens.add_account("ann")
+    await watched.check("a1", pair.access_token)
+    await watched.refresh("a2", pair.refresh_token)
+    await watched.whoami(pair.access_token)
+    await http.aclose()
+    assert passed == ["deviantart:a1", "deviantart:a2", "deviantart"]
