@@ -61,7 +61,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
-    tokens = Tokens(engine, vault, oauth)
+    tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
         sites = build_sites(settings, http)
         deviantart = DeviantArt(http, base_url=settings.deviantart_url)

@@ -44,7 +44,13 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
-        env_prefix="FASCICLE_", extra="ignore", populate_by_name=True, frozen=True, env_ignore_empty=True
+        env_prefix="FASCICLE_",
+        extra="ignore",
+        populate_by_name=True,
+        frozen=True,
+        env_ignore_empty=True,
+        # A wrong secret is a secret all the same.
+        hide_input_in_errors=True,
     )
 
     data_dir: Path = Path(".fascicle")

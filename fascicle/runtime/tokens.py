@@ -20,8 +20,6 @@ from fascicle.storage.database import transaction
 from fascicle.storage.mail import write_mail
 from fascicle.storage.vault import ACCESS, REFRESH, Vault
 
-# Each holds a database connection while it waits for the site, and the gate needs another.
-_RENEWALS_AT_ONCE = 4
 _STORING_ATTEMPTS = 6
 _STORING_PAUSE_SECONDS = 0.5
 
@@ -39,12 +37,15 @@ class _Renewed:
 
 
 class Tokens:
-    def __init__(self, engine: AsyncEngine, vault: Vault, oauth: DeviantArtOAuth) -> None:
+    def __init__(
+        self, engine: AsyncEngine, vault: Vault, oauth: DeviantArtOAuth, *, renewals_at_once: int = 4
+    ) -> None:
+        """Each renewal holds a database connection while it waits for the site, and the gate needs others."""
         self._engine = engine
         self._vault = vault
         self._oauth = oauth
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._slots = asyncio.Semaphore(_RENEWALS_AT_ONCE)
+        self._slots = asyncio.Semaphore(renewals_at_once)
         self._under_way: set[asyncio.Task[str]] = set()
 
     async def aclose(self) -> None:
@@ -52,7 +53,10 @@ class Tokens:
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def bearer(self, account_id: str, *, refused: str | None = None) -> str:
-        """An access token that is good for some minutes; `refused` is one that just got a 401."""
+        """An access token that is good for some minutes; `refused` is one that just got a 401.
+
+        Not to be called within a transaction: a renewal needs connections of its own.
+        """
 
         async def usable(found: AccountTokens) -> str | None:
             if not found.fresh or found.access_token is None:

@@ -7,7 +7,7 @@ and no answer of the token endpoint is ever quoted: any piece of it may be a tok
 import base64
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +28,10 @@ _WAIT_SECONDS = 60.0
 _BAN_SECONDS = 300.0
 _DEAD_TOKEN = ("invalid_request", "invalid_grant")
 _WRONG_CLIENT = ("invalid_client", "unauthorized_client")
+
+
+# What a refusal means for what was asked: from DeviantArt's word for it, and the status.
+Refusal = Callable[[str, int], FascicleError]
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class DeviantArtOAuth:
         url = f"{self._base}/api/v1/oauth2/{path}"
         return await self._http.send("GET", url, gate, headers=headers, judge=_judge_api)
 
-    async def _token(self, form: Sequence[tuple[str, str]], gate: Gated, *, refused: Any) -> TokenPair:
+    async def _token(self, form: Sequence[tuple[str, str]], gate: Gated, *, refused: Refusal) -> TokenPair:
         client_id, client_secret = self._client()
         credentials = [("client_id", client_id), ("client_secret", client_secret)]
 
@@ -163,7 +167,7 @@ class DeviantArtOAuth:
         return self._client_id, self._client_secret
 
 
-def _judge_token(answer: Answer, refused: Any) -> None:
+def _judge_token(answer: Answer, refused: Refusal) -> None:
     _judge_common(answer)
     if answer.status < 400:
         _pair(answer)  # garbage counts against the gate, too

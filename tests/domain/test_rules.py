@@ -102,3 +102,19 @@ def test_ids_are_short_readable_and_do_not_repeat() -> None:
     ids = {new_id() for _ in range(10_000)}
     assert len(ids) == 10_000
     assert all(re.fullmatch("[2-9b-z]{12}", i) for i in ids)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "minutes", "expected"),
+    [
+        (0, None, "closed"),
+        (2, None, "closed"),
+        (3, 5, "open"),
+        (3, -1, "half_open"),
+        (4, -1, "half_open"),
+        (0, -1, "closed"),
+    ],
+)
+def test_p4_a_gates_circuit_is_read_from_its_row(refusals: int, minutes: float | None, expected: str) -> None:
+    until = None if minutes is None else NOW + timedelta(minutes=minutes)
+    assert gate.circuit(refusals, until, NOW, GatePolicy(3, refusals=3)) == expected

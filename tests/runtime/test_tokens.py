@@ -126,7 +126,7 @@ async def test_x1_a_database_that_breaks_off_after_the_answer_does_not_cost_the_
     assert await account.process().bearer(account.id) == "access-1"
 
 
-async def test_p6_a_lost_answer_leaves_the_old_pair_and_pauses_nothing(account: Accounts) -> None:
+async def test_p6_a_lost_answer_pauses_nothing_until_the_token_proves_used_up(account: Accounts) -> None:
     await account.expire()
     before = await account.row()
     account.site.lost = RetryableError("timeout", "took longer than allowed")
@@ -134,6 +134,11 @@ async def test_p6_a_lost_answer_leaves_the_old_pair_and_pauses_nothing(account: 
         await account.tokens.bearer(account.id)
     assert await account.row() == before
     assert await account.mails() == []
+    account.site.lost = None
+    with pytest.raises(PermanentError) as refused:
+        await account.tokens.bearer(account.id)
+    assert refused.value.code == "account_paused"
+    assert len(await account.mails()) == 1
 
 
 async def test_p6_a_final_refusal_pauses_once_and_mails_once(account: Accounts) -> None:

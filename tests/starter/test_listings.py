@@ -19,6 +19,7 @@ LISTINGS = [
     ("status",), ("doctor",), ("config",), ("setup",), ("source", "list"), ("source", "show", BRACKETS),
     ("chapters", BRACKETS), ("user", "list"), ("notifications", "ann"), ("dead-letters", "list"),
     ("dead-letters", "list", "--state", "all"), ("schedule", "list"),
+    ("dead-letters", "list", "--state", "all"), ("account", "list"), ("account", "check"),
 ]  # fmt: skip
 
 
