@@ -7,11 +7,10 @@ from typing import Any
 
 from activities.looking_after import look_after_post
 from fascicle.domain.names import publish_workflow_id
-from fascicle.sites.deviantart_oauth import TokenPair
-from fascicle.storage import account as accounts
 from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
 from starter.posting import NewPost, create_post
+from tests.accounts import connect_account
 from tests.harness import Harness, eventually
 
 SUBMIT = "/deviantart/api/v1/oauth2/stash/submit"
@@ -25,25 +24,13 @@ PIXEL = bytes.fromhex(
     "dccc59e70000000049454e44ae426082"
 )
 
+__all__ = ["connect_account"]
+
 # As the defaults, only faster.
 FAST = {
     "publish_look_seconds": [0.2, 0.2, 0.4],
     "publish_retry_seconds": 0.05,
 }
-
-
-async def connect_account(stack: Harness, name: str = "ann", *, user_id: str | None = None) -> str:
-    """An account here, with tokens that the simulated site gave out. Again: connected anew."""
-    pair = stack.simulator.deviantart.tokens.add_account(name)
-    given = TokenPair(pair.access_token, pair.refresh_token, pair.expires_in, 90 * 86400.0)
-    async with transaction(stack.dependencies.engine) as connection:
-        account_id, _ = await accounts.claim(
-            connection, site="deviantart", site_user_id=pair.userid, name=name, user_id=user_id
-        )
-        await accounts.connect(
-            connection, account_id, await stack.dependencies.tokens.seal(account_id, given)
-        )
-    return account_id
 
 
 async def draft(

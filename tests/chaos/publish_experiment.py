@@ -5,8 +5,10 @@ first. The simulator's log is the judge of what was really published.
 """
 
 import asyncio
+import base64
 import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import cycle, product
@@ -18,7 +20,7 @@ from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
 from simulator.faults import ArmedFault, Fault
 from starter.connecting import wake_posts
-from tests.harness import Harness, eventually
+from tests.harness import TOKEN_KEY, Harness, eventually
 from tests.publishing import GALLERY, PLACEBO, PUBLISH, SUBMIT, TOKEN, connect_account, scheduled
 from tests.starter.services import Site
 
@@ -74,6 +76,9 @@ class PublishReport:
     kills: int = 0
     reconnected: int = 0
     retried: int = 0
+    tokens: int = 0
+    leaks: list[str] = field(default_factory=list)
+    """Places where a token can be read."""
 
     def summary(self) -> str:
         states = Counter(run.state for run in self.runs)
@@ -81,6 +86,7 @@ class PublishReport:
         lines = [
             f"{len(self.runs)} posts: {dict(states)}; {self.kills} kills, "
             f"{self.reconnected} accounts connected again, {self.retried} posts tried again by a person",
+            f"{self.tokens} tokens looked for in histories, logs and tables: {len(self.leaks)} found",
             *(f"  {state}, {how}: {count}" for (state, how), count in sorted(out.items())),
             *(f"  {step}: {what}: {hits}" for (step, what), hits in sorted(self.struck.items())),
         ]
@@ -184,3 +190,35 @@ class PublishExperiment:
         for run in self._report.runs:
             run.state = await self._state(run)
             run.published = seen[run.title]
+        await self._look_for_tokens()
+
+    async def _look_for_tokens(self) -> None:
+        """In every history, in all that the workers logged, in every row (X5)."""
+        saved = self._harness.simulator.deviantart.saved
+        tokens = {*saved.access_tokens, *saved.refresh_tokens, *saved.spent_tokens}
+        secrets = tokens | {saved.options.client_secret, TOKEN_KEY.partition(":")[2]}
+        self._report.tokens = len(secrets)
+        places = {"the log": (self._site.folder / "worker.log").read_text()}
+        async for execution in self._harness.client.list_workflows():
+            history = await self._harness.client.get_workflow_handle(
+                execution.id, run_id=execution.run_id
+            ).fetch_history()
+            places[execution.id] = "".join(_texts(history.to_json_dict()))
+        for table in ("account", "post", "post_file", "post_event", "mail", "gate", "dead_letter"):
+            rows = await self._harness.rows(f"select to_jsonb(t)::text as row from {table} t")
+            places[table] = "".join(row["row"] for row in rows)
+        self._report.leaks = [place for place, said in places.items() if any(s in said for s in secrets)]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All that a history says; payloads are in base64 there."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield f"{value}\n"
+        with contextlib.suppress(ValueError):
+            yield base64.b64decode(value, validate=True).decode("utf-8", "replace")

@@ -14,4 +14,6 @@ async def test_p3_posts_survive_kills_and_broken_answers(experiments: Experiment
             assert run.published == run.files, f"{run} was lost"
         else:
             assert run.state == "unconfirmed"
+    assert report.tokens > len(report.runs)
+    assert not report.leaks
     assert sum(run.state == "published" for run in report.runs) >= len(report.runs) * 0.8

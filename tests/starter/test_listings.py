@@ -18,8 +18,8 @@ SOURCE_FIELDS = {
 LISTINGS = [
     ("status",), ("doctor",), ("config",), ("setup",), ("source", "list"), ("source", "show", BRACKETS),
     ("chapters", BRACKETS), ("user", "list"), ("notifications", "ann"), ("dead-letters", "list"),
-    ("dead-letters", "list", "--state", "all"), ("schedule", "list"),
     ("dead-letters", "list", "--state", "all"), ("account", "list"), ("account", "check"),
+    ("schedule", "list"), ("post", "list"),
 ]  # fmt: skip
 
 
