@@ -80,8 +80,8 @@ class CallbackServer:
         try:
             yield f"http://{host}:{port}{self._path}"
         finally:
+            # Not waited for: browsers open connections in advance and leave them idle.
             server.close()
-            await server.wait_closed()
 
     def expect(self, state: str) -> None:
         """Before anybody sees the address: a browser may be back at once."""

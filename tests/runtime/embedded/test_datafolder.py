@@ -116,3 +116,10 @@ def test_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     # /proc takes no files, not even root's.
     with pytest.raises(DataFolderCorrupt, match="cannot be used by this user"):
         DataFolder(Path("/proc/fascicle-data"))
+
+
+def test_o6_keys_and_files_that_were_there_first_do_not_shut_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "token-keys").write_text("k:…")
+    (tmp_path / "files").mkdir()
+    with DataFolder(tmp_path):
+        assert (tmp_path / "token-keys").exists()
