@@ -2,9 +2,17 @@
 
 from pydantic import BaseModel
 from temporalio.client import Client
-from temporalio.common import Priority, WorkflowIDReusePolicy
+from temporalio.common import (
+    Priority,
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
 
 from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, publish_workflow_id
+
+_SITE = TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), "deviantart")])
 
 
 class PublishInput(BaseModel):
@@ -27,4 +35,5 @@ async def look_after_post(client: Client, post_id: str, *, title: str, account_i
         start_signal=LOOK_AGAIN_SIGNAL,
         static_summary=title[:200],
         priority=Priority(priority_key=2, fairness_key=account_id),
+        search_attributes=_SITE,
     )

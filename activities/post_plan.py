@@ -14,14 +14,14 @@ from temporalio.service import RPCError
 from activities.looking_after import look_after_post
 from fascicle.domain.post import PostState
 from fascicle.domain.publishing import Step, next_step
-from fascicle.runtime.logs import get_logger
 from fascicle.storage import publishing
 from fascicle.storage.database import transaction
 
 # Whoever ends their turn wakes the next; this is for the wake-up that got lost.
 _TURN_FALLBACK_SECONDS = 300.0
 
-log = get_logger("fascicle.publishing")
+# Then it is planned anew; what is due in a hundred years is no timer that a server should hold.
+_LONGEST_TIMER_SECONDS = 30 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,10 @@ class Planner:
     ) -> dict[str, Any] | None:
         """None: it is its turn."""
         if post["due_at"] is None or post["planned_for"] != post["publish_at"]:
-            jitter = random.uniform(0, post["jitter_seconds"])  # noqa: S311
-            post["due_at"] = post["publish_at"] + timedelta(seconds=jitter)
+            post["due_at"] = _due_at(post["publish_at"], post["jitter_seconds"])
             await publishing.plan_for(connection, post["id"], post["due_at"])
         if post["due_at"] > now:
-            seconds = (post["due_at"] - now).total_seconds()
+            seconds = min(_LONGEST_TIMER_SECONDS, (post["due_at"] - now).total_seconds())
             return {"why": f"until {post['due_at']:%Y-%m-%d %H:%M:%S} UTC", "wait_seconds": seconds}
         if post["account_paused_at"]:
             return {"why": _paused(post)}
@@ -144,6 +143,13 @@ class Planner:
                 await look_after_post(
                     self._client, following["id"], title=following["title"], account_id=account_id
                 )
+
+
+def _due_at(publish_at: datetime, jitter_seconds: float) -> datetime:
+    try:
+        return publish_at + timedelta(seconds=random.uniform(0, jitter_seconds))  # noqa: S311
+    except OverflowError:  # whoever wrote the year 9999 meant never
+        return publish_at
 
 
 def _paused(post: dict[str, Any]) -> str:

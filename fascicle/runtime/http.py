@@ -157,11 +157,13 @@ class HttpClient:
         judge: Callable[["Answer"], None] | None = None,
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
+        patience_seconds: float | None = None,
     ) -> Answer:
         """One request, through the gate; redirects are not followed, but answers like others.
 
         `judge` raises what an answer means where a site has words of its own; `before_sending` is called
-        when the gate is passed and nothing but the request itself is left to do.
+        when the gate is passed and nothing but the request itself is left to do. `patience_seconds` is how
+        long a turn at the gate is waited for here; None: as long as the limits say.
         """
         given = dict(headers or {})
         content: bytes | AsyncIterator[bytes] | None = None
@@ -175,7 +177,7 @@ class HttpClient:
         if timeout_seconds is not None:
             request.extensions["timeout"] = httpx.Timeout(timeout_seconds).as_dict()
         return await self._send_through_gate(
-            request, gate, judge or _raise_for_status, before_sending, timeout_seconds
+            request, gate, judge or _raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
 
     def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
@@ -191,8 +193,10 @@ class HttpClient:
         judge: Callable[[Answer], None],
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
+        patience_seconds: float | None = None,
     ) -> Answer:
-        slot = await self._gates.reserve(gate.name, gate.policy, patience=self._limits.gate_patience_seconds)
+        patience = self._limits.gate_patience_seconds if patience_seconds is None else patience_seconds
+        slot = await self._gates.reserve(gate.name, gate.policy, patience=patience)
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
             raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)

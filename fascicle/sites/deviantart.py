@@ -19,6 +19,8 @@ from fascicle.runtime.http import NEVER_SENT, Answer, Gated, HttpClient, Streame
 _API = "/api/v1/oauth2"
 _VERSION = {"dA-minor-version": "20240701"}
 _PAGE = 24
+# A longer turn is waited for by the workflow: the few places for publishing are not for sleeping in.
+_PATIENCE_SECONDS = 0.5
 _PUBLICATION_FAILED = 6
 _ALREADY_PUBLISHED = 9
 # The reasons of a refused publication, and what a person can do about each.
@@ -81,7 +83,7 @@ class DeviantArt:
 
     async def check(self, bearer: str, gate: Gated) -> None:
         """The cheapest call that needs a token."""
-        await self._http.send("GET", f"{self._api}/placebo", gate, headers=_headers(bearer), judge=_judge)
+        await self._read("placebo", bearer, gate)
 
     async def submit(
         self,
@@ -132,20 +134,28 @@ class DeviantArt:
 
     async def newest(self, bearer: str, gate: Gated) -> list[GalleryEntry]:
         """The newest of the gallery, one page: who needs more than that published a lot in a few minutes."""
-        answer = await self._http.send(
+        params = {"limit": str(_PAGE), "mature_content": "true"}
+        return _gallery(await self._read("gallery/all", bearer, gate, params))
+
+    async def _read(
+        self, path: str, bearer: str, gate: Gated, params: dict[str, str] | None = None
+    ) -> Answer:
+        return await self._http.send(
             "GET",
-            f"{self._api}/gallery/all",
+            f"{self._api}/{path}",
             gate,
             headers=_headers(bearer),
-            params={"limit": _PAGE, "mature_content": "true"},
+            params=params,
             judge=_judge,
+            patience_seconds=_PATIENCE_SECONDS,
         )
-        return _gallery(answer)
 
     async def _change(self, url: str, gate: Gated, **request: Any) -> dict[str, Any]:
         """A request that changes things: everything but a definite answer is unclear."""
         try:
-            answer = await self._http.send("POST", url, gate, judge=_judge_change, **request)
+            answer = await self._http.send(
+                "POST", url, gate, judge=_judge_change, patience_seconds=_PATIENCE_SECONDS, **request
+            )
         except (Unclear, MustWait):
             raise
         except PermanentError as error:

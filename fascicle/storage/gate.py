@@ -37,7 +37,8 @@ update gate set
   queue_until = greatest(queue_until, next_at, blocked_until, clock_timestamp())
                 + make_interval(secs => greatest(delay_seconds, cast(:floor as float8)))
 where name = :name
-returning extract(epoch from queue_until - clock_timestamp())::float8,
+returning extract(epoch from queue_until - clock_timestamp() - make_interval(
+            secs => greatest(delay_seconds, cast(:floor as float8))))::float8,
           case when blocked_until > clock_timestamp() then blocked_reason end
 """)
 
