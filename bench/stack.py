@@ -30,6 +30,7 @@ from fascicle.runtime.settings import Settings
 from fascicle.runtime.temporal import connect
 from fascicle.storage.database import transaction, upgrade
 from simulator.client import SimulatorControl
+from simulator.deviantart.records import Options
 
 _PROJECT = Path(__file__).parents[1]
 _OUR_SETTINGS = ("FASCICLE_", "TEMPORAL_", "DATABASE_URL")
@@ -121,6 +122,10 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
             "TEMPORAL_ADDRESS": temporal.address,
             "FASCICLE_MANGADEX_URL": f"{simulator_url}/mangadex",
             "FASCICLE_MANGADEX_INTERVAL_SECONDS": "0",
+            "FASCICLE_DATA_DIR": str(folder),
+            "FASCICLE_DEVIANTART_URL": f"{simulator_url}/deviantart",
+            "FASCICLE_DEVIANTART_CLIENT_ID": Options().client_id,
+            "FASCICLE_DEVIANTART_CLIENT_SECRET": Options().client_secret,
             "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         }
     )

@@ -65,7 +65,7 @@ async def _fill_up_drafts(dependencies: Dependencies, account_id: str) -> list[s
             mood = _MOODS[number // len(_SUBJECTS) % len(_MOODS)]
             title = f"{_SUBJECTS[number % len(_SUBJECTS)]} {mood}"
             path = Path(folder) / f"{title.lower().replace(' ', '-')}.png"
-            await asyncio.to_thread(path.write_bytes, _picture(number))
+            await asyncio.to_thread(path.write_bytes, picture(number))
             fresh.append(await create_post(dependencies, account_id, NewPost([path], title, {})))
     return fresh
 
@@ -82,7 +82,7 @@ async def _automate(dependencies: Dependencies, account_id: str) -> None:
         await automations.create(connection, new, datetime.now(UTC))
 
 
-def _picture(number: int, side: int = 64) -> bytes:
+def picture(number: int, side: int = 64) -> bytes:
     """A small PNG, no two alike."""
     tint = (number * 37 % 256, number * 91 % 256, number * 53 % 256)
     rows = b"".join(
