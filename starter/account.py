@@ -212,7 +212,8 @@ def account_hints(paused: Sequence[dict[str, Any]], mail: Mapping[str, int]) -> 
     """What `status` says of accounts that need a person, and of mail that nobody got."""
     hints = [f"{row['name']} is paused: {row['paused_reason']} fascicle account connect" for row in paused]
     if failed := mail.get("failed"):
-        hints.append(f"{failed} mails could not be sent: check FASCICLE_MAIL_URL or FASCICLE_SMTP_HOST")
+        what = "1 mail" if failed == 1 else f"{failed} mails"
+        hints.append(f"{what} could not be sent: check FASCICLE_MAIL_URL or FASCICLE_SMTP_HOST")
     if doubtful := mail.get("unconfirmed"):
         hints.append(f"{doubtful} mails may or may not have arrived")
     return hints

@@ -24,10 +24,11 @@ from simulator.client import SimulatorControl
 from starter.posting import NewPost, create_post
 
 ARTIST = "demo-artist"
-AUTOMATION = "one-a-minute"
+AUTOMATION = "every-five-minutes"
 _SUBJECTS = ("Lamp", "Kettle", "Tram", "Harbour", "Moth", "Key", "Staircase", "Fish", "Umbrella", "Clock")
 _MOODS = ("at Dusk", "in Fog", "Unfolded", "after Rain")
 _DRAFTS = 20
+_SCHEDULED = 6
 _REFRESH_SECONDS = 90 * 86400.0
 
 
@@ -36,7 +37,7 @@ async def show_art(dependencies: Dependencies, client: Client, simulator_url: st
     account_id = await _connect(dependencies, simulator_url, user_id)
     fresh = await _fill_up_drafts(dependencies, account_id)
     await _automate(dependencies, account_id)
-    for place, post_id in enumerate(fresh[:3], start=1):
+    for place, post_id in enumerate(fresh[:_SCHEDULED], start=1):
         async with transaction(dependencies.engine) as connection:
             await posts.schedule(connection, post_id, datetime.now(UTC) + timedelta(seconds=10 * place))
         await look_after_post(client, post_id, title="art of the demo", account_id=account_id)
@@ -74,7 +75,7 @@ async def _automate(dependencies: Dependencies, account_id: str) -> None:
     new = NewAutomation(
         account_id=account_id,
         name=AUTOMATION,
-        rule=FixedInterval(kind="fixed_interval", every_minutes=1),
+        rule=FixedInterval(kind="fixed_interval", every_minutes=5),
         time_zone="UTC",
         defaults=AutomationDefaults(tags=["demo", "fascicle"], noai=True),
     )

@@ -76,7 +76,7 @@ def test_p3_what_nobody_knows_is_listed_and_settled_by_a_person(
     post = create(running, artist, picture, "--at", "+0s", title="Gone")
     failed = until(running, post["id"], "failed")
     assert failed["last_error_code"] == "item_gone"
-    assert "1 posts failed" in running.fascicle("status").said()
+    assert "1 post failed" in running.fascicle("status").said()
     assert post["id"] in [row["id"] for row in running.json("status")["failed_posts"]]
     refused = running.fascicle("post", "reschedule", post["id"], "+1h")
     assert (refused.code, "is failed" in refused.said()) == (2, True)
