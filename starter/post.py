@@ -220,9 +220,9 @@ def post_hints(settled_badly: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     failed = [row for row in settled_badly if row["state"] == PostState.FAILED]
     if failed:
+        how_many = "1 post" if len(failed) == 1 else f"{len(failed)} posts"
         hints.append(
-            f"{'1 post' if len(failed) == 1 else f'{len(failed)} posts'} failed, the last by {failed[0]['last_error_code']}: "
-            "fascicle post list --state failed"
+            f"{how_many} failed, the last by {failed[0]['last_error_code']}: fascicle post list --state failed"
         )
     return hints
 
