@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from activities.looking_after import look_after_post
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import PostState
-from fascicle.domain.times import parse_time
+from fascicle.domain.times import future_time
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import post as posts
@@ -222,7 +222,8 @@ def post_hints(settled_badly: Sequence[Mapping[str, Any]]) -> list[str]:
     if failed:
         how_many = "1 post" if len(failed) == 1 else f"{len(failed)} posts"
         hints.append(
-            f"{how_many} failed, the last by {failed[0]['last_error_code']}: fascicle post list --state failed"
+            f"{how_many} failed, the last by {failed[0]['last_error_code']}: "
+            "fascicle post list --state failed"
         )
     return hints
 
@@ -263,13 +264,7 @@ async def _future(dependencies: Dependencies, account_id: str, text: str) -> dat
     now = datetime.now(UTC)
     async with transaction(dependencies.engine) as connection:
         zone = await posts.zone_of_account(connection, account_id)
-    when = parse_time(text, zone=zone, now=now)
-    if when < now:
-        raise UsageError(
-            "time_in_the_past",
-            f"{when:%Y-%m-%d %H:%M} UTC is in the past. Give a later time, or: fascicle post publish-now",
-        )
-    return when
+    return future_time(text, zone=zone, now=now)
 
 
 async def _found(dependencies: Dependencies, post: str) -> dict[str, Any]:
