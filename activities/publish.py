@@ -15,7 +15,7 @@ from activities.post_plan import Plan, PlanInput, Planner
 from activities.publish_call import PublishCall, Superseded
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.post import PostState, check_post, check_size
+from fascicle.domain.post import CHECKED, PostState, check_post, check_size
 from fascicle.domain.publishing import MAX_SUBMITS, MAX_UNCLEAR, matching_entries
 from fascicle.runtime.http import Gated
 from fascicle.runtime.tokens import Tokens
@@ -113,7 +113,7 @@ class PublishActivities:
 
     async def _check(self, step: StepInput) -> None:
         post, files = await self._read(step)
-        check_post(**{name: post[name] for name in _CHECKED})
+        check_post(**{name: post[name] for name in CHECKED})
         if not files:
             raise PermanentError("no_files", "The post has no files.")
         for file in files:
@@ -317,17 +317,6 @@ class PublishActivities:
 
     def _gate_of(self, post: dict[str, Any]) -> Gated:
         return account_gate(post["account_id"], self._gate)
-
-
-_CHECKED = (
-    "title",
-    "description",
-    "tags",
-    "is_mature",
-    "mature_level",
-    "mature_classification",
-    "display_resolution",
-)
 
 
 def _artwork(post: dict[str, Any]) -> Artwork:

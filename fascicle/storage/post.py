@@ -94,7 +94,8 @@ async def show(connection: AsyncConnection, post_id: str) -> dict[str, Any] | No
     values = {"id": post_id}
     found = await connection.execute(
         text("""
-        select p.*, a.name as account from post p join account a on a.id = p.account_id
+        select p.*, a.name as account, a.paused_at as account_paused_at
+        from post p join account a on a.id = p.account_id
         where p.id = :id and p.deleted_at is null
         """),
         values,
@@ -145,6 +146,20 @@ async def schedule(
         allowed=("draft", "scheduled", "failed", "cancelled"),
         becomes=PostState.SCHEDULED,
         event="scheduled",
+    )
+
+
+async def edit(connection: AsyncConnection, post_id: str, given: dict[str, Any]) -> None:
+    """`given` are columns: the title or OPTIONS."""
+    assert given.keys() <= {"title", *OPTIONS}
+    await _change(
+        connection,
+        post_id,
+        ", ".join(f"{name} = :{name}" for name in given),
+        given,
+        allowed=("draft", "scheduled", "failed", "cancelled"),
+        becomes=None,
+        event="edited",
     )
 
 

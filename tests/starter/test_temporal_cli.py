@@ -80,7 +80,7 @@ def test_p2_every_command_for_a_post_works(running: Running, tmp_path: Path) -> 
 
 def _post_command(part: str, post_id: str) -> str:
     """The document's command of that kind, for this post."""
-    (command,) = [line for line in COMMANDS if "publish-POST" in line and part in line]
+    (command,) = [str(line) for line in COMMANDS if "publish-POST" in line and part in line]
     return command.replace("POST", post_id)
 
 
