@@ -245,7 +245,7 @@ def fired(rule: Rule, zone: ZoneInfo, since: datetime, runs: list[datetime]) -> 
     return list(taken.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rules, st.sampled_from(ZONES), begins, st.floats(0, 300))
 def test_p7_with_a_run_every_five_minutes_nothing_is_left_out(
     rule: Rule, zone: str, since: datetime, offset: float
@@ -255,7 +255,7 @@ def test_p7_with_a_run_every_five_minutes_nothing_is_left_out(
     assert fired(rule, ZoneInfo(zone), since, runs) == wanted
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rules, st.sampled_from(ZONES), begins, st.lists(st.integers(1, 100_000), min_size=1, max_size=60))
 def test_p7_at_any_cadence_no_window_fires_twice(
     rule: Rule, zone: str, since: datetime, gaps: list[int]

@@ -42,7 +42,8 @@ def until(running: Running, post_id: str, state: str) -> dict[str, Any]:
         shown: dict[str, Any] = running.json("post", "show", post_id)
         return shown if shown["state"] == state else None
 
-    found: dict[str, Any] = wait_until(reached, what=f"post {post_id} to be {state}")
+    # Asking is a process each time: not too often.
+    found: dict[str, Any] = wait_until(reached, what=f"post {post_id} to be {state}", interval=1.0)
     return found
 
 
@@ -106,24 +107,22 @@ def test_p2_a_time_without_a_zone_is_the_owners_or_an_error(
     assert scheduled["publish_at"] == "2031-05-01T09:00:00+00:00"
 
 
-BAD = [
-    pytest.param(["--title", "x" * 10_000], "10,000 characters", id="a title of 10 kB"),
-    pytest.param(["--title", "T", "--tags", ",".join(f"t{n}" for n in range(40))], "40 tags", id="40 tags"),
-    pytest.param(["--title", "T", "--mature", "mild"], "mature level", id="no such level"),
-    pytest.param(["--title", "T", "--display-resolution", "9"], "0", id="no such resolution"),
-    pytest.param(["--title", "T", "--at", "2020-01-01T00:00Z"], "in the past", id="a time in the past"),
-    pytest.param(["--title", "T", "--at", "soon"], "no time", id="no time"),
-    pytest.param(["--title", "T", "--account", "nobody"], "no account", id="no such account"),
-]
+BAD: dict[str, tuple[list[str], str]] = {
+    "a title of 10 kB": (["--title", "x" * 10_000], "10,000 characters"),
+    "40 tags": (["--title", "T", "--tags", ",".join(f"t{n}" for n in range(40))], "40 tags"),
+    "no such level": (["--title", "T", "--mature", "mild"], "mature level"),
+    "no such resolution": (["--title", "T", "--display-resolution", "9"], "from 0"),
+    "a time in the past": (["--title", "T", "--at", "2020-01-01T00:00Z"], "in the past"),
+    "no time": (["--title", "T", "--at", "soon"], "no time"),
+    "no such account": (["--title", "T", "--account", "nobody"], "no account"),
+}
 
 
-@pytest.mark.parametrize(("options", "word"), BAD)
-def test_x7_what_cannot_be_is_refused_and_leaves_nothing(
-    running: Running, artist: str, picture: Path, options: list[str], word: str
-) -> None:
+def test_x7_what_cannot_be_is_refused_without_a_trace(running: Running, artist: str, picture: Path) -> None:
     before = len(running.json("post", "list"))
-    outcome = running.fascicle("post", "create", str(picture), "--account", artist, *options)
-    assert (outcome.code, word in outcome.said()) == (2, True), outcome
+    for name, (options, word) in BAD.items():
+        outcome = running.fascicle("post", "create", str(picture), "--account", artist, *options)
+        assert (outcome.code, word in outcome.said()) == (2, True), (name, outcome)
     assert len(running.json("post", "list")) == before
 
 
@@ -132,7 +131,7 @@ def test_x7_files_that_cannot_be_published_are_refused(running: Running, artist:
     empty.touch()
     with large.open("wb") as file:
         file.truncate(30_000_001)
-    cases = {empty: "is empty", large: "30,000,001 bytes", tmp_path: "no file", tmp_path / "x": "no file"}
+    cases = {empty: "is empty", large: "30,000,001 bytes", tmp_path: "no file"}
     for path, word in cases.items():
         outcome = running.fascicle("post", "create", str(path), "--title", "T", "--account", artist)
         assert (outcome.code, word in outcome.said()) == (2, True), outcome

@@ -73,9 +73,13 @@ def test_p2_every_command_for_a_post_works(running: Running, tmp_path: Path) -> 
         Fault(path=PUBLISH, status=400, body='{"error":"x","error_code":1}', count=1)
     )
     temporal(running, _post_command("--name publish_now", other))
-    wait_until(lambda: running.json("post", "show", other)["state"] == "failed", what="the refusal")
+    wait_until(
+        lambda: running.json("post", "show", other)["state"] == "failed", what="the refusal", interval=1
+    )
     temporal(running, _post_command("workflow start", other))
-    wait_until(lambda: running.json("post", "show", other)["state"] == "published", what="the retry")
+    wait_until(
+        lambda: running.json("post", "show", other)["state"] == "published", what="the retry", interval=1
+    )
 
 
 def _post_command(part: str, post_id: str) -> str:
