@@ -222,7 +222,8 @@ def post_hints(settled_badly: Sequence[Mapping[str, Any]]) -> list[str]:
     if failed:
         how_many = "1 post" if len(failed) == 1 else f"{len(failed)} posts"
         hints.append(
-            f"{how_many} failed, the last by {failed[0]['last_error_code']}: fascicle post list --state failed"
+            f"{how_many} failed, the last by {failed[0]['last_error_code']}: "
+            "fascicle post list --state failed"
         )
     return hints
 
