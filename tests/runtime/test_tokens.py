@@ -165,7 +165,7 @@ async def test_p6_connecting_again_ends_the_pause_with_a_new_generation(account:
     assert await account.tokens.bearer(account.id) == "access-0"
 
 
-@pytest.mark.parametrize("code", ["client_refused", "token_refused"])
+@pytest.mark.parametrize("code", ["client_refused", "no_token_given"])
 async def test_p6_what_is_not_the_tokens_fault_does_not_pause(account: Accounts, code: str) -> None:
     await account.expire()
     account.site.lost = PermanentError(code, "our application's fault")
