@@ -98,6 +98,17 @@ async def seconds_until_next(connection: AsyncConnection) -> float | None:
     return None if seconds is None else max(0.0, float(seconds))
 
 
+async def needs_a_sender(connection: AsyncConnection) -> bool:
+    """Whether some mail is due, or its sender died."""
+    found = await connection.scalar(
+        text("""select exists (select 1 from mail
+                  where state = 'pending' and next_attempt_at <= clock_timestamp()
+                     or state = 'sending' and sending_at < clock_timestamp() - cast(:gone as interval))"""),
+        {"gone": _SENDER_IS_GONE},
+    )
+    return bool(found)
+
+
 async def undelivered(connection: AsyncConnection) -> dict[str, int]:
     """How many were not delivered, by state; nobody sends them again."""
     rows = await connection.execute(
