@@ -23,6 +23,7 @@ from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import account as accounts
 from fascicle.storage import dead_letter, overview
 from fascicle.storage import mail as mails
+from fascicle.storage import sale as sales
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import schema_versions, transaction, upgrade
 from starter.account import account_hints
@@ -38,6 +39,7 @@ from starter.context import (
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post import post_hints
+from starter.sale import sale_hints
 from starter.schedules import ensure_schedules
 from starter.source import AsJson
 
@@ -65,6 +67,7 @@ def status(as_json: AsJson = False) -> None:
             mail = await mails.undelivered(connection)
             posts = await overview.posts_by_state(connection)
             settled_badly = await overview.posts_for_a_person(connection)
+            failed_sales = await sales.count_failed(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -75,6 +78,7 @@ def status(as_json: AsJson = False) -> None:
                 "open_circuits": circuits,
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
+            shown["failed_sales"] = failed_sales
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -87,7 +91,12 @@ def status(as_json: AsJson = False) -> None:
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         hints = _needs_a_person(totals, letters, swept, circuits)
-        hints += [*post_hints(settled_badly), *account_hints(paused, mail), *broken]
+        hints += [
+            *post_hints(settled_badly),
+            *sale_hints(failed_sales),
+            *account_hints(paused, mail),
+            *broken,
+        ]
         for hint in hints:
             print_note(f"! {hint}")
 
