@@ -171,8 +171,8 @@ async def listing(connection: AsyncConnection) -> list[dict[str, Any]]:
     """All accounts with their gates, never a token."""
     rows = await connection.execute(
         text("""select a.id, a.name, a.site, u.name as user, a.paused_at, a.paused_code, a.paused_reason,
-                  a.generation, a.access_expires_at, a.refresh_expires_at, a.refreshed_at, a.created_at,
-                  g.delay_seconds, coalesce(g.refusals, 0) as refusals, g.open_until, g.blocked_until,
+                  a.generation, a.access_expires_at, a.refresh_expires_at, a.refreshed_at,
+                  g.delay_seconds, coalesce(g.refusals, 0) as refusals, g.open_until,
                   clock_timestamp() as now,
                   (select count(*) from post p where p.account_id = a.id and p.deleted_at is null
                      and p.state in ('scheduled', 'uploading', 'publishing')) as posts_waiting

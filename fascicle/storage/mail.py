@@ -17,7 +17,6 @@ _SENDER_IS_GONE = timedelta(minutes=1)
 @dataclass(frozen=True)
 class ClaimedMail:
     id: int
-    kind: str
     subject: str
     body: str
     attempts: int
@@ -56,8 +55,8 @@ async def claim_next(connection: AsyncConnection) -> ClaimedMail | None:
               update mail set state = 'sending', sending_at = clock_timestamp(), attempts = attempts + 1
               where id = (select id from mail where state = 'pending' and next_attempt_at <= clock_timestamp()
                           order by next_attempt_at, id limit 1 for update skip locked)
-              returning id, kind, subject, body, attempts, account_id)
-            select t.id, t.kind, t.subject, t.body, t.attempts, u.email,
+              returning id, subject, body, attempts, account_id)
+            select t.id, t.subject, t.body, t.attempts, u.email,
               coalesce((select array_agg(c.url order by c.id) from channel c where c.user_id = u.id), '{}')
               as channels
             from taken t left join account a on a.id = t.account_id
