@@ -19,6 +19,9 @@ class PublishInput(BaseModel):
     post_id: str
     retry: bool = False
     """What failed is tried again."""
+    looks: int = 0
+    checked: bool = False
+    """What an earlier run of the workflow had done."""
 
 
 async def look_after_post(client: Client, post_id: str, *, title: str, account_id: str) -> None:

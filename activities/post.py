@@ -12,7 +12,7 @@ from activities.post_plan import Plan, PlanInput, Planner
 from fascicle.domain.errors import ErrorRecord
 from fascicle.domain.post import PostState
 from fascicle.domain.publishing import attempt_delay
-from fascicle.domain.times import parse_time
+from fascicle.domain.times import future_time
 from fascicle.storage import mail, publishing
 from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
@@ -53,17 +53,26 @@ class PostActivities:
     @activity.defn
     async def change_post(self, wish: ChangeInput) -> str:
         """What a person asked of the workflow. Returns the state; a UsageError when it is too late."""
+        becomes = PostState.CANCELLED if wish.change == "cancel" else PostState.SCHEDULED
         async with transaction(self._engine) as connection:
-            if wish.change == "cancel":
+            post = await publishing.lock_post(connection, wish.post_id)
+            # The first attempt may have been made, only nobody heard of it.
+            repeated = activity.info().attempt > 1 and post is not None and post["state"] == becomes
+            if not repeated:
+                await self._change(connection, wish)
+        return becomes
+
+    async def _change(self, connection: AsyncConnection, wish: ChangeInput) -> None:
+        match wish.change:
+            case "cancel":
                 await posts.cancel(connection, wish.post_id)
-            elif wish.change == "publish_now":
+            case "publish_now":
                 await posts.publish_now(connection, wish.post_id, wish.now)
-            elif wish.change == "retry":
+            case "retry":
                 await posts.retry(connection, wish.post_id, wish.now)
-            else:
-                publish_at = parse_time(wish.time or "", zone=None, now=wish.now)
+            case "reschedule":
+                publish_at = future_time(wish.time or "", zone=None, now=wish.now)
                 await posts.reschedule(connection, wish.post_id, publish_at)
-        return "cancelled" if wish.change == "cancel" else "scheduled"
 
     @activity.defn
     async def record_attempt(self, failure: FailureInput) -> FailureResult:
@@ -90,20 +99,20 @@ class PostActivities:
     ) -> None:
         error = failure.error
         files = await publishing.files_of(connection, failure.post_id)
-        may_be_out = any(file["intent_at"] is not None for file in files)
+        may_be_out = any(file["intent_at"] is not None or file["unclear"] for file in files)
         state = PostState.UNCONFIRMED if may_be_out else PostState.FAILED
         await publishing.set_state(
             connection, failure.post_id, state, code=error.error_code, message=error.message
         )
         detail = {"code": error.error_code, "why": error.message, "attempts": attempts}
-        await publishing.note(connection, failure.post_id, state, detail)
+        event = await publishing.note(connection, failure.post_id, state, detail)
         if error.error_code in _AUTH_CODES:
             await mail.write_mail(
                 connection,
                 account_id=account_id,
                 post_id=failure.post_id,
                 kind="post_failed",
-                dedup_key=f"post_failed:{failure.post_id}:{attempts}:{error.error_code}",
+                dedup_key=f"post_failed:{failure.post_id}:{event}",
                 subject=f"“{title}” could not be published",
                 body=f"{error.message}\n\nConnect the account again, then: "
                 f"fascicle post retry {failure.post_id}",

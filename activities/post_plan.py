@@ -92,6 +92,7 @@ class Planner:
         if post["state"] not in (PostState.SCHEDULED, PostState.UPLOADING, PostState.PUBLISHING):
             files = await publishing.files_of(connection, post["id"])
             return plan.model_copy(update={"urls": [file["url"] for file in files if file["url"]]})
+        await self._set_due(connection, post)
         if post["state"] == PostState.SCHEDULED:
             wait = await self._wait_before_turn(connection, post, wanted.now)
             if wait is not None:
@@ -100,13 +101,16 @@ class Planner:
             return plan.model_copy(update={"step": Step.WAIT, "why": _paused(post)})
         return await self._step_of_files(connection, post, plan, checked=wanted.checked)
 
+    async def _set_due(self, connection: AsyncConnection, post: dict[str, Any]) -> None:
+        """Draw the jitter, once for each `publish_at`."""
+        if post["due_at"] is None or post["planned_for"] != post["publish_at"]:
+            post["due_at"] = _due_at(post["publish_at"], post["jitter_seconds"])
+            await publishing.plan_for(connection, post["id"], post["due_at"])
+
     async def _wait_before_turn(
         self, connection: AsyncConnection, post: dict[str, Any], now: datetime
     ) -> dict[str, Any] | None:
         """None: it is its turn."""
-        if post["due_at"] is None or post["planned_for"] != post["publish_at"]:
-            post["due_at"] = _due_at(post["publish_at"], post["jitter_seconds"])
-            await publishing.plan_for(connection, post["id"], post["due_at"])
         if post["due_at"] > now:
             seconds = min(_LONGEST_TIMER_SECONDS, (post["due_at"] - now).total_seconds())
             return {"why": f"until {post['due_at']:%Y-%m-%d %H:%M:%S} UTC", "wait_seconds": seconds}
@@ -128,6 +132,9 @@ class Planner:
         step, current = next_step([publishing.progress_of(file) for file in files], checked=checked)
         if not files:  # the check will say so
             step = Step.CHECK
+        if step is Step.OVER:  # another program took away what was still to come out
+            await publishing.settle_if_complete(connection, post["id"])
+            return plan.model_copy(update={"state": PostState.PUBLISHED})
         found: dict[str, Any] = {"step": step}
         if current is not None:
             place = next(i for i, file in enumerate(files) if file["id"] == current.id)

@@ -1,5 +1,5 @@
-"""The steps of a post's way out (P3). Each makes at most one request and commits what came of it, so that
-however long the gate makes the next one wait, nothing is done twice meanwhile."""
+"""The steps of a post's way out (P3). Each is one request, beside a token's renewal, and commits what came of
+it, so that however long the gate makes the next one wait, nothing is done twice meanwhile."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -15,7 +15,7 @@ from activities.post_plan import Plan, PlanInput, Planner
 from activities.publish_call import PublishCall, Superseded
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.post import PostState, check_post, check_size
+from fascicle.domain.post import CHECKED, PostState, check_post, check_size
 from fascicle.domain.publishing import MAX_SUBMITS, MAX_UNCLEAR, matching_entries
 from fascicle.runtime.http import Gated
 from fascicle.runtime.tokens import Tokens
@@ -38,7 +38,6 @@ class StepInput(BaseModel):
     file_id: int | None = None
     call: int = 0
     last_look: bool = False
-    checked: bool = True
 
 
 class StepResult(BaseModel):
@@ -96,20 +95,25 @@ class PublishActivities:
             try:
                 await work(step)
             except MustWait as wait:
-                return StepResult(wait_seconds=wait.seconds, why=wait.message)
+                return await self._must_wait(step, wait.seconds, wait.message)
             except Superseded:
                 pass  # the row says what comes next
             except PermanentError as error:
                 if error.code in _OPERATORS_BUSINESS:
-                    return StepResult(wait_seconds=_OPERATOR_SECONDS, why=error.message)
+                    return await self._must_wait(step, _OPERATOR_SECONDS, error.message)
                 if error.code != "account_paused":
                     raise
-            wanted = PlanInput(post_id=step.post_id, now=step.now, checked=step.checked)
+            wanted = PlanInput(post_id=step.post_id, now=step.now, checked=True)
             return StepResult(plan=await self._planner.plan(wanted))
+
+    async def _must_wait(self, step: StepInput, seconds: float, why: str) -> StepResult:
+        async with transaction(self._engine) as connection:
+            await publishing.waits_for(connection, step.post_id, why)
+        return StepResult(wait_seconds=seconds, why=why)
 
     async def _check(self, step: StepInput) -> None:
         post, files = await self._read(step)
-        check_post(**{name: post[name] for name in _CHECKED})
+        check_post(**{name: post[name] for name in CHECKED})
         if not files:
             raise PermanentError("no_files", "The post has no files.")
         for file in files:
@@ -129,14 +133,7 @@ class PublishActivities:
                 f"Uploading {file['file_name']} was answered unclearly {MAX_SUBMITS} times. "
                 "Nothing was published; `fascicle post retry` uploads it again.",
             )
-        try:
-            item_id = await self._with_token(post, lambda bearer: self._submit(bearer, post, file))
-        except Unclear:
-            raise
-        except FascicleError:
-            async with transaction(self._engine) as connection:
-                await publishing.submit_was_refused(connection, file["id"], file["submits"])
-            raise
+        item_id = await self._with_token(post, lambda bearer: self._submit(bearer, post, file))
         async with transaction(self._engine) as connection:
             await publishing.keep_item(connection, file["id"], item_id)
             detail = {"file": file["id"], "item_id": item_id}
@@ -150,14 +147,21 @@ class PublishActivities:
             async with transaction(self._engine) as connection:
                 await publishing.count_submit(connection, file["id"])
 
-        return await self._site.submit(
-            bearer,
-            self._gate_of(post),
-            _artwork(post),
-            upload,
-            before_sending=count,
-            timeout_seconds=self._policy.timeout_seconds,
-        )
+        try:
+            return await self._site.submit(
+                bearer,
+                self._gate_of(post),
+                _artwork(post),
+                upload,
+                before_sending=count,
+                timeout_seconds=self._policy.timeout_seconds,
+            )
+        except Unclear:
+            raise
+        except FascicleError:
+            async with transaction(self._engine) as connection:
+                await publishing.submit_was_refused(connection, file["id"], file["submits"])
+            raise
 
     async def _take_baseline(self, step: StepInput) -> None:
         post, file = await self._read_file(step)
@@ -180,7 +184,7 @@ class PublishActivities:
         except AlreadyPublished as error:
             await call.was_refused_as_published(error)
         except PermanentError as error:
-            await self._refused(post, file, error)
+            await self._refused(post, file, call.number, error)
         else:
             await self._is_out(post, file, published, "published")
 
@@ -202,12 +206,14 @@ class PublishActivities:
             await call.withdraw(error)
             raise
 
-    async def _refused(self, post: dict[str, Any], file: dict[str, Any], error: PermanentError) -> None:
-        """Definitely not now. But where an earlier call was unclear, a missing item may be published."""
-        if error.code == "item_gone" and file["unclear"]:
-            await self._unconfirmed(post, "item_gone", f"{error.message} An earlier call was unclear.")
-            return
-        raise error
+    async def _refused(
+        self, post: dict[str, Any], file: dict[str, Any], call: int, error: PermanentError
+    ) -> None:
+        """Definitely not by this call. But where an earlier one was unclear, that may have published it."""
+        if not file["unclear"]:
+            raise error
+        message = f"{error.message} An earlier call was answered unclearly."
+        await self._leave_to_a_person(post, file, call, error.code, message)
 
     async def _look(self, step: StepInput) -> None:
         post, file = await self._read_file(step)
@@ -220,7 +226,7 @@ class PublishActivities:
         matches = matching_entries(
             entries,
             title=post["title"],
-            intent_at=file["intent_at"],
+            intent_at=file["first_intent_at"] or file["intent_at"],
             known={*known, *(file["baseline"] or ())},
         )
         if len(matches) == 1:
@@ -228,7 +234,8 @@ class PublishActivities:
             await self._is_out(post, file, found, "found in the gallery")
         elif matches:
             urls = ", ".join(match.url or match.deviation_id for match in matches)
-            await self._unconfirmed(post, "several_matches", f"Several new entries have its title: {urls}")
+            message = f"Several new entries have its title: {urls}"
+            await self._leave_to_a_person(post, file, file["intents"], "several_matches", message)
         elif step.last_look:
             await self._not_found(post, file)
 
@@ -237,13 +244,11 @@ class PublishActivities:
             out = Publication(None, None)
             await self._is_out(post, file, out, "the site says it is published; not found in the gallery")
         elif file["unclear"] + 1 >= MAX_UNCLEAR:
-            await self._unconfirmed(
-                post, "publish_unclear", f"Publishing was answered unclearly {MAX_UNCLEAR} times."
-            )
+            message = f"Publishing was answered unclearly {MAX_UNCLEAR} times."
+            await self._leave_to_a_person(post, file, file["intents"], "publish_unclear", message)
         else:
             async with transaction(self._engine) as connection:
-                await publishing.call_was_unclear(connection, file["id"])
-                await publishing.note(connection, post["id"], "not_found", {"file": file["id"]})
+                await publishing.call_was_unclear(connection, post["id"], file["id"], file["intents"])
 
     async def _is_out(
         self, post: dict[str, Any], file: dict[str, Any], publication: Publication, how: str
@@ -259,13 +264,15 @@ class PublishActivities:
             )
         self._metrics.count_posts("published")
 
-    async def _unconfirmed(self, post: dict[str, Any], code: str, message: str) -> None:
+    async def _leave_to_a_person(
+        self, post: dict[str, Any], file: dict[str, Any], call: int, code: str, message: str
+    ) -> None:
         async with transaction(self._engine) as connection:
-            await publishing.set_state(
-                connection, post["id"], PostState.UNCONFIRMED, code=code, message=message
+            left = await publishing.leave_to_a_person(
+                connection, post["id"], file["id"], call, code=code, message=message
             )
-            await publishing.note(connection, post["id"], "unconfirmed", {"code": code, "why": message})
-        self._metrics.count_posts("unconfirmed")
+        if left:
+            self._metrics.count_posts("unconfirmed")
 
     async def _with_token(self, post: dict[str, Any], call: Callable[[str], Awaitable[T]]) -> T:
         """A token that the site refuses is refreshed once; one that is refused fresh has lost its rights."""
@@ -287,7 +294,9 @@ class PublishActivities:
         size = await self._objects.size(file["object_key"])
         if size is None:
             raise PermanentError(
-                "object_missing", f"{file['file_name']} is not in the object store any more."
+                "object_missing",
+                f"{file['file_name']} is not in the object store any more. Put it back there as "
+                f"{file['object_key']}, then: fascicle post retry {file['post_id']}",
             )
         return size
 
@@ -308,17 +317,6 @@ class PublishActivities:
 
     def _gate_of(self, post: dict[str, Any]) -> Gated:
         return account_gate(post["account_id"], self._gate)
-
-
-_CHECKED = (
-    "title",
-    "description",
-    "tags",
-    "is_mature",
-    "mature_level",
-    "mature_classification",
-    "display_resolution",
-)
 
 
 def _artwork(post: dict[str, Any]) -> Artwork:

@@ -35,6 +35,11 @@ class PublishCall:
         self._committed = False
         self._number += 1
 
+    @property
+    def number(self) -> int:
+        """Of the last call that was made."""
+        return self._number if self._committed else self._number - 1
+
     async def was_refused_as_published(self, error: FascicleError) -> None:
         async with transaction(self._engine) as connection:
             await publishing.refused_as_published(connection, self._file_id)

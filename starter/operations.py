@@ -38,7 +38,7 @@ from starter.context import (
 )
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
-from starter.post import post_hints
+from starter.post_changes import post_hints
 from starter.sale import sale_hints
 from starter.schedules import ensure_schedules
 from starter.source import AsJson
@@ -67,6 +67,7 @@ def status(as_json: AsJson = False) -> None:
             mail = await mails.undelivered(connection)
             posts = await overview.posts_by_state(connection)
             settled_badly = await overview.posts_for_a_person(connection)
+            waiting = await overview.posts_waiting(connection)
             failed_sales = await sales.count_failed(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
@@ -78,7 +79,7 @@ def status(as_json: AsJson = False) -> None:
                 "open_circuits": circuits,
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
-            shown["failed_sales"] = failed_sales
+            shown |= {"posts_waiting": waiting, "failed_sales": failed_sales}
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -92,7 +93,7 @@ def status(as_json: AsJson = False) -> None:
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         hints = _needs_a_person(totals, letters, swept, circuits)
         hints += [
-            *post_hints(settled_badly),
+            *post_hints(settled_badly, waiting),
             *sale_hints(failed_sales),
             *account_hints(paused, mail),
             *broken,

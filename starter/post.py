@@ -1,24 +1,22 @@
 """`fascicle post …`: scheduled art."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from activities.looking_after import look_after_post
 from fascicle.domain.errors import UsageError
-from fascicle.domain.post import PostState
-from fascicle.domain.times import parse_time
+from fascicle.domain.post import CHECKED, PostState, check_post
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
+from starter import post_options as options
 from starter.account import account_named
-from starter.context import Reach, check_is_text, database_only, reach, run
+from starter.context import check_is_text, database_only, reach, run
 from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.post_changes import change_at, change_now, changing, found_post, future_of, tell_of
 from starter.posting import NewPost, create_post
 from starter.source import AsJson
 
@@ -34,7 +32,7 @@ Jitter = Annotated[
 AccountOption = Annotated[str, typer.Option(help="The account's name or id.")]
 
 _COLUMNS = ("id", "account", "state", "title", "files", "publish_at", "attempts", "waiting_for", "url")
-_HIDDEN = ("account_id", "planned_for", "reconciled_at", "deleted_at", "files", "events")
+_HIDDEN = ("account_id", "account_paused_at", "planned_for", "reconciled_at", "deleted_at", "files", "events")
 
 
 @app.command("create")
@@ -42,56 +40,99 @@ def create(
     files: Annotated[list[Path], typer.Argument(help="The images, in their order.", show_default=False)],
     title: Annotated[str, typer.Option(help="At most 50 characters.")],
     account: AccountOption,
-    description: Annotated[str | None, typer.Option(help="HTML is allowed.")] = None,
-    tags: Annotated[str | None, typer.Option(help="Comma-separated, at most 30.")] = None,
-    mature: Annotated[
-        str | None, typer.Option(help="strict or moderate; `no`: expressly not mature.")
-    ] = None,
-    mature_class: Annotated[
-        list[str] | None, typer.Option(help="nudity, sexual, gore, language, ideology; repeatable.")
-    ] = None,
-    gallery: Annotated[list[str] | None, typer.Option(help="A gallery's id; repeatable.")] = None,
-    display_resolution: Annotated[int | None, typer.Option(help="0 (original) to 8.")] = None,
-    feature: Annotated[bool | None, typer.Option("--feature/--no-feature")] = None,
-    comments: Annotated[bool | None, typer.Option("--comments/--no-comments")] = None,
-    free_download: Annotated[bool | None, typer.Option("--free-download/--no-free-download")] = None,
-    watermark: Annotated[bool | None, typer.Option("--watermark/--no-watermark")] = None,
-    ai_generated: Annotated[bool | None, typer.Option("--ai-generated/--not-ai-generated")] = None,
-    noai: Annotated[bool | None, typer.Option("--noai/--allow-ai")] = None,
+    description: options.Description = None,
+    tags: options.Tags = None,
+    mature: options.Mature = None,
+    mature_class: options.MatureClass = None,
+    gallery: options.Gallery = None,
+    display_resolution: options.DisplayResolution = None,
+    feature: options.Feature = None,
+    comments: options.Comments = None,
+    free_download: options.FreeDownload = None,
+    watermark: options.Watermark = None,
+    ai_generated: options.AiGenerated = None,
+    noai: options.NoAi = None,
     at: Annotated[str | None, typer.Option(help="Schedule it at once, for this time.")] = None,
     jitter: Jitter = None,
     as_json: AsJson = False,
 ) -> None:
     """Store files as a draft; with --at, schedule it. What is left out, an automation may fill in."""
-    new = NewPost(
-        files=files,
-        title=title,
-        options={
-            "description": description,
-            "tags": None if tags is None else [tag.strip() for tag in tags.split(",") if tag.strip()],
-            "is_mature": None if mature is None else mature != "no",
-            "mature_level": None if mature == "no" else mature,
-            "mature_classification": mature_class,
-            "gallery_ids": gallery,
-            "display_resolution": display_resolution,
-            "feature": feature,
-            "allow_comments": comments,
-            "allow_free_download": free_download,
-            "add_watermark": watermark,
-            "is_ai_generated": ai_generated,
-            "noai": noai,
-            "jitter_seconds": jitter or 0.0,
-        },
+    said = options.options_of(
+        description=description,
+        tags=tags,
+        mature=mature,
+        mature_class=mature_class,
+        gallery=gallery,
+        display_resolution=display_resolution,
+        feature=feature,
+        comments=comments,
+        free_download=free_download,
+        watermark=watermark,
+        ai_generated=ai_generated,
+        noai=noai,
     )
+    new = NewPost(files, title, {**said, "jitter_seconds": jitter or 0.0})
 
     async def command() -> None:
-        async with reach() as r:
-            account_id = await account_named(r.dependencies, account)
-            publish_at = None if at is None else await _future(r.dependencies, account_id, at)
-            post_id = await create_post(r.dependencies, account_id, new)
-            if publish_at is not None:
-                await _changing(r, post_id, lambda c: posts.schedule(c, post_id, publish_at))
-            await _tell(r.dependencies, post_id, as_json)
+        # A draft needs only the database; a time is Temporal's business.
+        async with database_only() as dependencies:
+            account_id = await account_named(dependencies, account)
+            publish_at = None if at is None else await future_of(dependencies, account_id, at)
+            post_id = await create_post(dependencies, account_id, new)
+            if publish_at is None:
+                await tell_of(dependencies, post_id, as_json)
+        if publish_at is not None:
+            async with reach() as r:
+                await changing(r, post_id, lambda c: posts.schedule(c, post_id, publish_at))
+                await tell_of(r.dependencies, post_id, as_json)
+
+    run(command)
+
+
+@app.command("edit")
+def edit(
+    post: PostRef,
+    title: Annotated[str | None, typer.Option(help="At most 50 characters.")] = None,
+    description: options.Description = None,
+    tags: options.Tags = None,
+    mature: options.Mature = None,
+    mature_class: options.MatureClass = None,
+    gallery: options.Gallery = None,
+    display_resolution: options.DisplayResolution = None,
+    feature: options.Feature = None,
+    comments: options.Comments = None,
+    free_download: options.FreeDownload = None,
+    watermark: options.Watermark = None,
+    ai_generated: options.AiGenerated = None,
+    noai: options.NoAi = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what is said of a post that is not on its way yet."""
+    said = {"title": title} | options.options_of(
+        description=description,
+        tags=tags,
+        mature=mature,
+        mature_class=mature_class,
+        gallery=gallery,
+        display_resolution=display_resolution,
+        feature=feature,
+        comments=comments,
+        free_download=free_download,
+        watermark=watermark,
+        ai_generated=ai_generated,
+        noai=noai,
+    )
+    given = {name: value for name, value in said.items() if value is not None}
+
+    async def command() -> None:
+        if not given:
+            raise UsageError("wrong_usage", "Nothing to change. See `fascicle post edit --help`.")
+        async with database_only() as dependencies:
+            found = await found_post(dependencies, post)
+            check_post(**{name: given.get(name, found[name]) for name in CHECKED})
+            async with transaction(dependencies.engine) as connection:
+                await posts.edit(connection, post, given)
+            await tell_of(dependencies, post, as_json)
 
     run(command)
 
@@ -99,31 +140,31 @@ def create(
 @app.command("schedule")
 def schedule(post: PostRef, time: TimeText, jitter: Jitter = None, as_json: AsJson = False) -> None:
     """Publish a draft (or what failed or was cancelled) at a time."""
-    _at_time(post, time, as_json, lambda c, at: posts.schedule(c, post, at, jitter_seconds=jitter))
+    change_at(post, time, as_json, lambda c, at: posts.schedule(c, post, at, jitter_seconds=jitter))
 
 
 @app.command("reschedule")
 def reschedule(post: PostRef, time: TimeText, as_json: AsJson = False) -> None:
     """Another time for what is scheduled."""
-    _at_time(post, time, as_json, lambda c, at: posts.reschedule(c, post, at))
+    change_at(post, time, as_json, lambda c, at: posts.reschedule(c, post, at))
 
 
 @app.command("cancel")
 def cancel(post: PostRef, as_json: AsJson = False) -> None:
     """Do not publish it. The files stay; `schedule` takes it up again."""
-    _simply(post, as_json, lambda c, now: posts.cancel(c, post))
+    change_now(post, as_json, lambda c, now: posts.cancel(c, post))
 
 
 @app.command("publish-now")
 def publish_now(post: PostRef, as_json: AsJson = False) -> None:
     """Do not wait for its time."""
-    _simply(post, as_json, lambda c, now: posts.publish_now(c, post, now))
+    change_now(post, as_json, lambda c, now: posts.publish_now(c, post, now))
 
 
 @app.command("retry")
 def retry(post: PostRef, as_json: AsJson = False) -> None:
     """Try again what failed, from where it stopped."""
-    _simply(post, as_json, lambda c, now: posts.retry(c, post, now))
+    change_now(post, as_json, lambda c, now: posts.retry(c, post, now))
 
 
 @app.command("delete")
@@ -162,8 +203,8 @@ def resolve(
             await posts.resolve_by_trying(connection, post, upload_anew=upload_anew)
 
     if published is not None:
-        _checked_url(published)
-    _simply(post, as_json, change)
+        parse_http_url(published)
+    change_now(post, as_json, change)
 
 
 @app.command("list")
@@ -196,7 +237,7 @@ def show(post: PostRef, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with database_only() as dependencies:
-            found = await _found(dependencies, post)
+            found = await found_post(dependencies, post)
         if as_json:
             print_json(found)
             return
@@ -208,91 +249,3 @@ def show(post: PostRef, as_json: AsJson = False) -> None:
         print_table(("at", "kind", "detail"), found["events"], empty="")
 
     run(command)
-
-
-def post_hints(settled_badly: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What `status` says of posts that a person must see to."""
-    hints = [
-        f"nobody knows whether “{row['title']}” of {row['account']} was published "
-        f"({row['last_error_code']}): fascicle post resolve {row['id']}"
-        for row in settled_badly
-        if row["state"] == PostState.UNCONFIRMED
-    ]
-    failed = [row for row in settled_badly if row["state"] == PostState.FAILED]
-    if failed:
-        how_many = "1 post" if len(failed) == 1 else f"{len(failed)} posts"
-        hints.append(
-            f"{how_many} failed, the last by {failed[0]['last_error_code']}: "
-            "fascicle post list --state failed"
-        )
-    return hints
-
-
-def _at_time(
-    post: str, time: str, as_json: bool, change: Callable[[AsyncConnection, datetime], Awaitable[None]]
-) -> None:
-    async def command() -> None:
-        async with reach() as r:
-            found = await _found(r.dependencies, post)
-            publish_at = await _future(r.dependencies, found["account_id"], time)
-            await _changing(r, post, lambda c: change(c, publish_at))
-            await _tell(r.dependencies, post, as_json)
-
-    run(command)
-
-
-def _simply(post: str, as_json: bool, change: Callable[[AsyncConnection, datetime], Awaitable[None]]) -> None:
-    async def command() -> None:
-        async with reach() as r:
-            await _found(r.dependencies, post)
-            await _changing(r, post, lambda c: change(c, datetime.now(UTC)))
-            await _tell(r.dependencies, post, as_json)
-
-    run(command)
-
-
-async def _changing(r: Reach, post: str, change: Callable[[AsyncConnection], Awaitable[None]]) -> None:
-    """The row first; should this process die before the workflow hears of it, reconciliation tells it."""
-    async with transaction(r.dependencies.engine) as connection:
-        await change(connection)
-    found = await _found(r.dependencies, post)
-    await look_after_post(r.client, post, title=found["title"], account_id=found["account_id"])
-
-
-async def _future(dependencies: Dependencies, account_id: str, text: str) -> datetime:
-    check_is_text(text)
-    now = datetime.now(UTC)
-    async with transaction(dependencies.engine) as connection:
-        zone = await posts.zone_of_account(connection, account_id)
-    when = parse_time(text, zone=zone, now=now)
-    if when < now:
-        raise UsageError(
-            "time_in_the_past",
-            f"{when:%Y-%m-%d %H:%M} UTC is in the past. Give a later time, or: fascicle post publish-now",
-        )
-    return when
-
-
-async def _found(dependencies: Dependencies, post: str) -> dict[str, Any]:
-    check_is_text(post)
-    async with transaction(dependencies.engine) as connection:
-        found = await posts.show(connection, post)
-    if found is None:
-        raise UsageError("unknown_post", f"There is no post {post!r}. See `fascicle post list`.")
-    return found
-
-
-async def _tell(dependencies: Dependencies, post: str, as_json: bool) -> None:
-    found = await _found(dependencies, post)
-    if as_json:
-        print_json(found)
-        return
-    words = f"Post [bold]{plain(found['id'])}[/] “{plain(found['title'])}” is {found['state']}"
-    if found["state"] == PostState.SCHEDULED:
-        words += f" for {found['publish_at']:%Y-%m-%d %H:%M:%S} UTC"
-    print_line(words)
-
-
-def _checked_url(url: str) -> str:
-    parse_http_url(url)
-    return url

@@ -12,7 +12,7 @@ from temporalio.client import Client
 from activities.looking_after import look_after_post
 from fascicle.domain.errors import UsageError
 from fascicle.domain.names import new_id, publish_workflow_id
-from fascicle.domain.post import MAX_FILES, check_post, check_size
+from fascicle.domain.post import CHECKED, MAX_FILES, check_post, check_size
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import post as posts
 from fascicle.storage import publishing
@@ -80,18 +80,17 @@ async def _store(
 def _check(new: NewPost, *, largest: int) -> None:
     check_is_text(new.title)
     check_is_text(new.options.get("description") or "")
-    options = ("description", "tags", "is_mature", "mature_level", "mature_classification")
-    check_post(
-        title=new.title,
-        display_resolution=new.options.get("display_resolution"),
-        **{name: new.options.get(name) for name in options},
-    )
+    check_post(**{name: value for name, value in _said(new).items() if name in CHECKED})
     if len(new.files) > MAX_FILES:
         raise UsageError("too_many_files", f"{len(new.files)} files; {MAX_FILES} are allowed.")
     for path in new.files:
         if not path.is_file():
             raise UsageError("no_such_file", f"There is no file {path}.")
         check_size(path.name, path.stat().st_size, largest=largest)
+
+
+def _said(new: NewPost) -> dict[str, Any]:
+    return {"title": new.title, **new.options}
 
 
 def _row(post_id: str, place: int, path: Path) -> dict[str, Any]:

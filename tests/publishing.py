@@ -28,7 +28,7 @@ __all__ = ["connect_account"]
 
 # As the defaults, only faster.
 FAST = {
-    "publish_look_seconds": [0.2, 0.2, 0.4],
+    "publish_look_seconds": [0.1, 0.1, 0.2],
     "publish_retry_seconds": 0.05,
 }
 

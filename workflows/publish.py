@@ -46,8 +46,8 @@ class PublishPostWorkflow:
         self._post_id = publish.post_id
         self._plan = Plan(step=Step.WAIT, state="?")
         self._look_again = False
-        self._checked = False
-        self._looks = 0
+        self._checked = publish.checked
+        self._looks = publish.looks
 
     @workflow.run
     async def run(self, publish: PublishInput) -> PublishResult:
@@ -55,12 +55,13 @@ class PublishPostWorkflow:
             await self._change("retry")
         try:
             await self._until_over()
+            while await self._has_second_thoughts():
+                await self._until_over()
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
                 raise
             await self._cancelled_from_outside()
             raise
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return PublishResult(state=self._plan.state, urls=self._plan.urls)
 
     @workflow.signal
@@ -87,14 +88,21 @@ class PublishPostWorkflow:
     async def _until_over(self) -> None:
         await self._make_plan()
         while self._plan.step is not Step.OVER:
-            if workflow.info().is_continue_as_new_suggested() and self._plan.step is Step.WAIT:
+            if workflow.info().is_continue_as_new_suggested():
                 await workflow.wait_condition(workflow.all_handlers_finished)
-                workflow.continue_as_new(PublishInput(post_id=self._post_id))
+                workflow.continue_as_new(
+                    PublishInput(post_id=self._post_id, looks=self._looks, checked=self._checked)
+                )
             if self._plan.step is Step.WAIT:
                 await self._wait()
                 await self._make_plan()
             else:
                 await self._take_step()
+
+    async def _has_second_thoughts(self) -> bool:
+        """Somebody may have changed the row while this was about to end."""
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._look_again
 
     async def _make_plan(self) -> None:
         self._look_again = False
@@ -151,8 +159,8 @@ class PublishPostWorkflow:
                 last_look=self._looks + 1 >= len(plan.looks),
             ),
             task_queue=PUBLISH_QUEUE,
-            # The call itself ends before that; what is left is for a turn at the gate and for the books.
-            start_to_close_timeout=timedelta(seconds=plan.timeout_seconds) + _MARGIN,
+            # A call, once more with another token; the margin is for the gate and the books.
+            start_to_close_timeout=2 * timedelta(seconds=plan.timeout_seconds) + _MARGIN,
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=_ONCE,
             priority=Priority(priority_key=2, fairness_key=plan.account_id),

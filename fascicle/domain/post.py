@@ -27,6 +27,18 @@ class PostState(StrEnum):
     CANCELLED = "cancelled"
 
 
+# What `check_post` looks at, by the names of the table's columns.
+CHECKED = (
+    "title",
+    "description",
+    "tags",
+    "is_mature",
+    "mature_level",
+    "mature_classification",
+    "display_resolution",
+)
+
+
 def check_post(
     *,
     title: str,

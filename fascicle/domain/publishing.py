@@ -30,7 +30,6 @@ class FileProgress:
     """What is known of a file's way out."""
 
     id: int
-    stored: bool
     item_id: str | None
     has_baseline: bool
     intent_at: datetime | None

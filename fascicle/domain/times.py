@@ -31,6 +31,17 @@ def parse_time(text: str, *, zone: str | None, now: datetime) -> datetime:
     return _in_range(moment, text, now)
 
 
+def future_time(text: str, *, zone: str | None, now: datetime) -> datetime:
+    """`parse_time` for something that is still to happen."""
+    when = parse_time(text, zone=zone, now=now)
+    if when < now:
+        raise UsageError(
+            "time_in_the_past",
+            f"{when:%Y-%m-%d %H:%M} UTC is in the past. Give a later time, or: fascicle post publish-now",
+        )
+    return when
+
+
 def _read(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)

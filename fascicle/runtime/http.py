@@ -18,8 +18,11 @@ import orjson
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
 from fascicle.storage.gate import Slot
+
+log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
@@ -175,7 +178,9 @@ class HttpClient:
             given |= {"Content-Type": body.content_type, "Content-Length": str(body.length)}
         request = self._client.build_request(method, url, params=params, headers=given, content=content)
         if timeout_seconds is not None:
-            request.extensions["timeout"] = httpx.Timeout(timeout_seconds).as_dict()
+            connecting = min(timeout_seconds, self._limits.timeout_seconds)
+            allowed = httpx.Timeout(timeout_seconds, connect=connecting, pool=connecting)
+            request.extensions["timeout"] = allowed.as_dict()
         return await self._send_through_gate(
             request, gate, judge or _raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
@@ -207,9 +212,9 @@ class HttpClient:
             answer = await self._send(request, timeout_seconds or self._limits.timeout_seconds)
             judge(answer)
         except FascicleError as error:
-            await self._report_failure(gate, error)
+            await _without_losing_the_answer(self._report_failure(gate, error))
             raise
-        await self._report_success(gate, slot)
+        await _without_losing_the_answer(self._report_success(gate, slot))
         return answer
 
     async def _wait_for(self, slot: Slot, gate: Gated) -> None:
@@ -278,6 +283,14 @@ class HttpClient:
             )
         elif error.retryable and error.code not in _NOT_THE_SITE:
             await self._gates.failed(gate.name, gate.policy)
+
+
+async def _without_losing_the_answer(bookkeeping: Awaitable[None]) -> None:
+    """What the site said is worth more than the gate's books: a renewed token, say, is told only once."""
+    try:
+        await bookkeeping
+    except FascicleError as error:
+        log.warning("gate_not_told", error=error.message)
 
 
 def _guarded_transport(guard: HostGuard) -> httpx.AsyncHTTPTransport:

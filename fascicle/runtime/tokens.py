@@ -67,6 +67,10 @@ class Tokens:
         async with transaction(self._engine) as connection:
             found = await accounts.tokens(connection, account_id)
         _check_is_active(found)
+        if refused is not None and found.fresh and await usable(found) is None:
+            # Committed before the renewal, which may have to wait: nobody shall come with this one again.
+            async with transaction(self._engine) as connection:
+                await accounts.expire_access(connection, account_id, found.generation)
         return await usable(found) or await self._renew_undisturbed(account_id, usable)
 
     async def renew(self, account_id: str, *, generation: int) -> None:

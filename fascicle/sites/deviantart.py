@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.publishing import GalleryEntry
 from fascicle.runtime.http import NEVER_SENT, Answer, Gated, HttpClient, StreamedBody
 from fascicle.sites.deviantart_answers import bearing, described, judge_read, refusal
@@ -148,22 +148,35 @@ class DeviantArt:
             patience_seconds=_PATIENCE_SECONDS,
         )
 
-    async def _change(self, url: str, gate: Gated, **request: Any) -> dict[str, Any]:
-        """A request that changes things: everything but a definite answer is unclear."""
+    async def _change(
+        self, url: str, gate: Gated, *, before_sending: Callable[[], Awaitable[None]], **request: Any
+    ) -> dict[str, Any]:
+        """A request that changes things: once it is sent, everything but a definite answer is unclear."""
+        is_sent = False
+
+        async def about_to_send() -> None:
+            nonlocal is_sent
+            await before_sending()
+            is_sent = True
+
         try:
             answer = await self._http.send(
-                "POST", url, gate, judge=_judge_change, patience_seconds=_PATIENCE_SECONDS, **request
+                "POST",
+                url,
+                gate,
+                judge=_judge_change,
+                before_sending=about_to_send,
+                patience_seconds=_PATIENCE_SECONDS,
+                **request,
             )
         except (Unclear, MustWait):
             raise
-        except PermanentError as error:
-            if error.code != "too_large":
+        except FascicleError as error:
+            if not is_sent or error.code in NEVER_SENT:
                 raise
-            raise Unclear(error.code, error.message) from error
-        except RetryableError as error:
-            if error.code in NEVER_SENT or error.code.startswith("database_"):
-                raise
-            raise Unclear(error.code, error.message, http_status=error.http_status) from error
+            if error.retryable or error.code == "too_large":
+                raise Unclear(error.code, error.message, http_status=error.http_status) from error
+            raise
         said = _json(answer)
         if said is None:
             raise Unclear("bad_answer", f"{answer.place} answered {answer.status} with nothing to read.")

@@ -86,6 +86,14 @@ async def store_pair(
     return stored is not None
 
 
+async def expire_access(connection: AsyncConnection, account_id: str, generation: int) -> None:
+    """The site refuses the access token of that generation, whatever its time."""
+    await connection.execute(
+        text("update account set access_expires_at = now() where id = :id and generation = :generation"),
+        {"id": account_id, "generation": generation},
+    )
+
+
 async def pause(connection: AsyncConnection, account_id: str, code: str, reason: str) -> None:
     await connection.execute(
         text("""update account set paused_at = now(), paused_code = :code, paused_reason = :reason

@@ -58,6 +58,16 @@ async def posts_by_state(connection: AsyncConnection) -> dict[str, int]:
     return {row.state: row.posts for row in rows}
 
 
+async def posts_waiting(connection: AsyncConnection) -> list[dict[str, Any]]:
+    """What the posts that should be on their way wait for."""
+    rows = await connection.execute(
+        text("""select waiting_for, count(*) as posts from post
+                where state in ('uploading', 'publishing') and waiting_for is not null and deleted_at is null
+                group by waiting_for order by count(*) desc limit 10""")
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
 async def posts_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:
     """Those of which nobody knows whether they are out, and those that failed."""
     rows = await connection.execute(

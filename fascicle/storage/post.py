@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import PostState
-from fascicle.storage.publishing import file_is_out, note
+from fascicle.storage.publishing import file_is_out, note, settle_if_complete
 
 OPTIONS = (
     "description",
@@ -94,7 +94,8 @@ async def show(connection: AsyncConnection, post_id: str) -> dict[str, Any] | No
     values = {"id": post_id}
     found = await connection.execute(
         text("""
-        select p.*, a.name as account from post p join account a on a.id = p.account_id
+        select p.*, a.name as account, a.paused_at as account_paused_at
+        from post p join account a on a.id = p.account_id
         where p.id = :id and p.deleted_at is null
         """),
         values,
@@ -145,6 +146,20 @@ async def schedule(
         allowed=("draft", "scheduled", "failed", "cancelled"),
         becomes=PostState.SCHEDULED,
         event="scheduled",
+    )
+
+
+async def edit(connection: AsyncConnection, post_id: str, given: dict[str, Any]) -> None:
+    """`given` are columns: the title or OPTIONS."""
+    assert given.keys() <= {"title", *OPTIONS}
+    await _change(
+        connection,
+        post_id,
+        ", ".join(f"{name} = :{name}" for name in given),
+        given,
+        allowed=("draft", "scheduled", "failed", "cancelled"),
+        becomes=None,
+        event="edited",
     )
 
 
@@ -221,7 +236,8 @@ async def resolve_published(connection: AsyncConnection, post_id: str, url: str 
     await _lock(connection, post_id, ("unconfirmed", "failed"), "resolved")
     file_id = await _first_unpublished(connection, post_id)
     if file_id is None:
-        raise UsageError("nothing_to_resolve", f"All files of {post_id} are published.")
+        await settle_if_complete(connection, post_id)
+        return
     await note(connection, post_id, "resolved", {"as": "published", "url": url})
     await file_is_out(connection, post_id, file_id, deviation_id=None, url=url, how="a person said so")
     if await _first_unpublished(connection, post_id) is not None:
@@ -232,10 +248,14 @@ async def resolve_by_trying(connection: AsyncConnection, post_id: str, *, upload
     """A person looked: it is not out. Publish the same item, or upload the file once more."""
     await _lock(connection, post_id, ("unconfirmed", "failed"), "resolved")
     file_id = await _first_unpublished(connection, post_id)
+    if file_id is None:
+        await settle_if_complete(connection, post_id)
+        return
     anew = ", item_id = null, submits = 0, baseline = null, baseline_at = null" if upload_anew else ""
     await connection.execute(
         text(f"""
-        update post_file set intent_at = null, unclear = 0, refused_as_published = false{anew}
+        update post_file set intent_at = null, first_intent_at = null, unclear = 0,
+          refused_as_published = false{anew}
         where id = :id
         """),
         {"id": file_id},

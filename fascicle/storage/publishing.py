@@ -40,7 +40,8 @@ order by coalesce(due_at, publish_at), created_at, id limit 1
 """)
 
 _INTEND = text("""
-update post_file set intents = :intent, intent_at = now()
+update post_file set
+  intents = :intent, intent_at = now(), first_intent_at = coalesce(first_intent_at, now())
 where id = :file and intents = :intent - 1 and intent_at is null and published_at is null returning id
 """)
 
@@ -58,7 +59,6 @@ async def files_of(connection: AsyncConnection, post_id: str) -> list[dict[str, 
 def progress_of(file: dict[str, Any]) -> FileProgress:
     return FileProgress(
         id=file["id"],
-        stored=file["stored_at"] is not None,
         item_id=file["item_id"],
         has_baseline=file["baseline_at"] is not None,
         intent_at=file["intent_at"],
@@ -127,12 +127,11 @@ async def count_attempt(connection: AsyncConnection, post_id: str, code: str, me
     return int(attempts or 0)
 
 
-async def count_submit(connection: AsyncConnection, file_id: int) -> int:
+async def count_submit(connection: AsyncConnection, file_id: int) -> None:
     """Before the call: so that one whose answer is never heard is counted, too."""
-    made = await connection.scalar(
-        text("update post_file set submits = submits + 1 where id = :id returning submits"), {"id": file_id}
+    await connection.execute(
+        text("update post_file set submits = submits + 1 where id = :id"), {"id": file_id}
     )
-    return int(made or 0)
 
 
 async def submit_was_refused(connection: AsyncConnection, file_id: int, before: int) -> None:
@@ -179,25 +178,65 @@ async def intend(connection: AsyncConnection, post_id: str, file_id: int, intent
 
 
 async def withdraw_intent(connection: AsyncConnection, post_id: str, file_id: int, intent: int) -> None:
-    """The site said definitely no: as before the call."""
+    """The site said definitely no: as before the call. An earlier one that was unclear stays unclear."""
+    await _lock(connection, post_id)
+    withdrawn = await connection.scalar(
+        text("""
+        update post_file set intent_at = null,
+          first_intent_at = case when unclear > 0 then first_intent_at end
+        where id = :id and intents = :intent and published_at is null returning id
+        """),
+        {"id": file_id, "intent": intent},
+    )
+    if withdrawn is None:
+        return
     await connection.execute(
         text("""
-        update post set state = 'uploading' where id = :id and state = 'publishing'
-          and not exists (select 1 from post_file where post_id = :id and published_at is not null)
+        update post set state = 'uploading' where id = :id and state = 'publishing' and not exists (
+          select 1 from post_file where post_id = :id and (published_at is not null or unclear > 0))
         """),
         {"id": post_id},
     )
-    await connection.execute(
-        text("update post_file set intent_at = null where id = :id and intents = :intent"),
+
+
+async def call_was_unclear(connection: AsyncConnection, post_id: str, file_id: int, intent: int) -> bool:
+    """Looked for often enough and not found: the next call, for the same item, will tell."""
+    await _lock(connection, post_id)
+    found = await connection.scalar(
+        text("""
+        update post_file set intent_at = null, unclear = unclear + 1
+        where id = :id and intents = :intent and intent_at is not null and published_at is null returning id
+        """),
         {"id": file_id, "intent": intent},
     )
+    if found is not None:
+        await note(connection, post_id, "not_found", {"file": file_id, "call": intent})
+    return found is not None
 
 
-async def call_was_unclear(connection: AsyncConnection, file_id: int) -> None:
-    """Looked for often enough and not found: the next call, for the same item, will tell."""
-    await connection.execute(
-        text("update post_file set intent_at = null, unclear = unclear + 1 where id = :id"), {"id": file_id}
+async def leave_to_a_person(
+    connection: AsyncConnection, post_id: str, file_id: int, intent: int, *, code: str, message: str
+) -> bool:
+    """Nobody knows whether that call published the file. False: by now somebody does."""
+    await _lock(connection, post_id)
+    still = await connection.scalar(
+        text("""
+        select 1 from post_file f join post p on p.id = f.post_id
+        where f.id = :id and f.intents = :intent and f.published_at is null
+          and p.state in ('uploading', 'publishing')
+        """),
+        {"id": file_id, "intent": intent},
     )
+    if still is None:
+        return False
+    await set_state(connection, post_id, PostState.UNCONFIRMED, code=code, message=message)
+    await note(connection, post_id, "unconfirmed", {"code": code, "why": message})
+    return True
+
+
+async def _lock(connection: AsyncConnection, post_id: str) -> None:
+    """The post's row before its files', always: whoever does it the other way round meets somebody."""
+    await connection.execute(text("select 1 from post where id = :id for update"), {"id": post_id})
 
 
 async def refused_as_published(connection: AsyncConnection, file_id: int) -> None:
@@ -216,7 +255,7 @@ async def file_is_out(
     how: str,
 ) -> None:
     """The first to say so is believed; with the last of its files the post is published."""
-    await connection.execute(text("select 1 from post where id = :id for update"), {"id": post_id})
+    await _lock(connection, post_id)
     out = await connection.scalar(
         text("""
         update post_file set published_at = now(), intent_at = null, deviation_id = :deviation, url = :url
@@ -232,10 +271,11 @@ async def file_is_out(
         "file_published",
         {"file": file_id, "how": how, "deviation_id": deviation_id, "url": url},
     )
-    await _settle_if_complete(connection, post_id)
+    await settle_if_complete(connection, post_id)
 
 
-async def _settle_if_complete(connection: AsyncConnection, post_id: str) -> None:
+async def settle_if_complete(connection: AsyncConnection, post_id: str) -> None:
+    """Published, if none of its files is still to come out."""
     remaining = await connection.scalar(
         text("""select count(*) from post_file
                 where post_id = :id and deleted_at is null and published_at is null"""),
@@ -260,17 +300,22 @@ async def known_deviations(connection: AsyncConnection, account_id: str) -> list
 
 async def note(
     connection: AsyncConnection, post_id: str, kind: str, detail: dict[str, Any] | None = None
-) -> None:
-    """A line of the post's own story."""
-    await connection.execute(
-        text("insert into post_event (post_id, kind, detail) values (:id, :kind, cast(:detail as jsonb))"),
+) -> int:
+    """A line of the post's own story; its number."""
+    number = await connection.scalar(
+        text("""
+        insert into post_event (post_id, kind, detail)
+        values (:id, :kind, cast(:detail as jsonb)) returning id
+        """),
         {"id": post_id, "kind": kind, "detail": None if detail is None else orjson.dumps(detail).decode()},
     )
+    return int(number or 0)
 
 
 _UNPLANNED = text("""
 select id, title, account_id, publish_at from post
-where state = 'scheduled' and planned_for is distinct from publish_at and deleted_at is null
+where state in ('scheduled', 'uploading', 'publishing') and planned_for is distinct from publish_at
+  and deleted_at is null
   and (publish_at, id) > (coalesce(cast(:after as timestamptz), '-infinity'), :after_id)
 order by publish_at, id limit :limit
 """)

@@ -96,17 +96,19 @@ post = Table(
         name="state",
     ),
     CheckConstraint(f"not ({_UNFINISHED}) or publish_at is not null", name="has_time"),
-    CheckConstraint("jitter_seconds >= 0", name="jitter_seconds"),
+    # Up to a week; NaN is more than that.
+    CheckConstraint("jitter_seconds between 0 and 604800", name="jitter_seconds"),
+    CheckConstraint("isfinite(publish_at)", name="publish_at"),
     CheckConstraint("display_resolution between 0 and 8", name="display_resolution"),
     CheckConstraint("mature_level in ('strict', 'moderate')", name="mature_level"),
     # Who is next of an account, and what is late.
     Index("ix_post_account_due", "account_id", "due_at", postgresql_where=text(_UNFINISHED)),
     Index("ix_post_due", "due_at", postgresql_where=text(_UNFINISHED)),
-    # What another program wrote: scheduled, but for a time nobody has planned for yet.
+    # What another program wrote: for a time nobody has planned for yet.
     Index(
         "ix_post_unplanned",
         "publish_at",
-        postgresql_where=text("state = 'scheduled' and planned_for is distinct from publish_at"),
+        postgresql_where=text(f"{_UNFINISHED} and planned_for is distinct from publish_at"),
     ),
     Index("ix_post_drafts", "account_id", "created_at", postgresql_where=text("state = 'draft'")),
     Index("ix_post_settled_badly", "updated_at", postgresql_where=text("state in ('unconfirmed', 'failed')")),
@@ -132,6 +134,7 @@ post_file = Table(
     time("baseline_at"),
     # The publish intent, committed before the call; and what is known of its outcome.
     time("intent_at"),
+    time("first_intent_at"),
     Column("intents", Integer, nullable=False, server_default="0"),
     # Calls whose outcome was never learnt; and whether a later one was refused because of it.
     Column("unclear", Integer, nullable=False, server_default="0"),

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
@@ -18,7 +17,6 @@ from tests.chaos.experiments import (
     kill_the_worker_in_a_backfill,
     kill_the_worker_while_ingesting,
 )
-from tests.chaos.publish_experiment import SETTINGS, PublishExperiment, PublishReport
 from tests.chaos.up_experiment import UpExperiment, UpReport
 from tests.starter.services import Site, open_site
 
@@ -28,21 +26,17 @@ MOMENTS = ("storing", "sending", "seed 1", "seed 2")
 class Experiments:
     """Started together; a test awaits the one it is about."""
 
-    def __init__(
-        self, postgres: EmbeddedPostgres, template: str, address: str, folder: Path, *, posts: int
-    ) -> None:
+    def __init__(self, postgres: EmbeddedPostgres, template: str, address: str, folder: Path) -> None:
         self._postgres = postgres
         self._template = template
         self._address = address
         self._folder = folder
-        self._posts = posts
         self.backfill = asyncio.create_task(self._backfill())
         self.under_up = asyncio.create_task(self._under_up())
-        self.publishing = asyncio.create_task(self._publishing())
         self.ingests = {moment: asyncio.create_task(self._ingest(moment)) for moment in MOMENTS}
 
     async def end(self) -> None:
-        tasks = [self.backfill, self.under_up, self.publishing, *self.ingests.values()]
+        tasks = [self.backfill, self.under_up, *self.ingests.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -55,21 +49,16 @@ class Experiments:
         async with self._site(moment.replace(" ", "-")) as site:
             return await kill_the_worker_while_ingesting(site, moment)
 
-    async def _publishing(self) -> PublishReport:
-        settings = {**SETTINGS, "files_dir": self._folder / "publishing" / "files"}
-        async with self._site("publishing", **settings) as site:
-            return await PublishExperiment(site, posts=self._posts, per_round=12, seed=4).run()
-
     async def _under_up(self) -> UpReport:
         with RunningSimulator() as simulator:
             async with AsyncExitStack() as cleanup:
                 return await UpExperiment(self._folder / "up", simulator, cleanup).run()
 
     @asynccontextmanager
-    async def _site(self, name: str, **settings: Any) -> AsyncIterator[Site]:
+    async def _site(self, name: str) -> AsyncIterator[Site]:
         async with self._database() as url:
             with RunningSimulator() as simulator:
-                async with open_site(self._address, url, simulator, self._folder / name, **settings) as site:
+                async with open_site(self._address, url, simulator, self._folder / name) as site:
                     yield site
 
     @asynccontextmanager
@@ -90,10 +79,7 @@ async def experiments(
     template: str,
     temporal: EmbeddedTemporal,
     tmp_path_factory: pytest.TempPathFactory,
-    pytestconfig: pytest.Config,
 ) -> AsyncIterator[Experiments]:
-    folder = tmp_path_factory.mktemp("chaos")
-    posts = int(pytestconfig.getoption("--chaos-posts"))
-    started = Experiments(postgres, template, temporal.address, folder, posts=posts)
+    started = Experiments(postgres, template, temporal.address, tmp_path_factory.mktemp("chaos"))
     yield started
     await started.end()

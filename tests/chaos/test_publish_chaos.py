@@ -1,10 +1,26 @@
 """Whatever breaks on its way out, a post is published once or a person is asked; never twice (P3)."""
 
-from tests.chaos.conftest import Experiments
+from pathlib import Path
+
+import pytest
+
+from fascicle.runtime.embedded import EmbeddedTemporal
+from simulator.server import RunningSimulator
+from tests.chaos.publish_experiment import SETTINGS, PublishExperiment
+from tests.starter.services import open_site
 
 
-async def test_p3_posts_survive_kills_and_broken_answers(experiments: Experiments) -> None:
-    report = await experiments.publishing
+async def test_p3_posts_survive_kills_and_broken_answers(
+    temporal: EmbeddedTemporal,
+    database_url: str,
+    simulator: RunningSimulator,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
+) -> None:
+    posts = int(pytestconfig.getoption("--chaos-posts"))
+    settings = {**SETTINGS, "files_dir": tmp_path / "files"}
+    async with open_site(temporal.address, database_url, simulator, tmp_path, **settings) as site:
+        report = await PublishExperiment(site, posts=posts, per_round=12, seed=4).run()
     print(f"\n{report.summary()}")  # noqa: T201 - `make chaos` shows it
     assert report.kills >= 1
     assert sum(report.struck.values()) > report.kills

@@ -78,12 +78,15 @@ def test_p3_what_nobody_knows_is_listed_and_settled_by_a_person(
     assert failed["last_error_code"] == "item_gone"
     assert "1 post failed" in running.fascicle("status").said()
     assert post["id"] in [row["id"] for row in running.json("status")["failed_posts"]]
+    edited = running.json("post", "edit", post["id"], "--title", "Gone again", "--no-comments")
+    assert (edited["title"], edited["allow_comments"], edited["state"]) == ("Gone again", False, "failed")
+    assert running.fascicle("post", "edit", post["id"], "--title", "x" * 51).code == 2
     refused = running.fascicle("post", "reschedule", post["id"], "+1h")
     assert (refused.code, "is failed" in refused.said()) == (2, True)
     assert running.fascicle("post", "resolve", post["id"]).code == 2
     running.json("post", "resolve", post["id"], "--upload-anew")
     until(running, post["id"], "published")
-    assert len([d for d in running.simulator.deviantart.published() if d.title == "Gone"]) == 1
+    assert len([d for d in running.simulator.deviantart.published() if d.title == "Gone again"]) == 1
     assert running.json("post", "delete", post["id"])["deleted"] is True
     assert running.fascicle("post", "show", post["id"]).code == 2
 

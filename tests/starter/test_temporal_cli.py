@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from simulator.faults import Fault
 from simulator.specs import UploadSpec
+from tests.publishing import PIXEL, PUBLISH
 from tests.starter.commandline import ROOT, wait_until
 from tests.starter.conftest import Running
+from tests.starter.test_account import connected
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
@@ -45,9 +48,40 @@ def test_the_document_has_the_commands() -> None:
 
 def test_c15_every_command_of_the_document_works(running: Running, source: dict[str, Any]) -> None:
     for command in COMMANDS:
+        if "publish-POST" in command:
+            continue
         temporal(running, command.replace("source-ID", f"source-{source['id']}").replace("SITE", "mangadex"))
     # The document ends with everything resumed.
     wait_until(lambda: running.source(source["id"])["paused_at"] is None, what="the resumption")
+
+
+def test_p2_every_command_for_a_post_works(running: Running, tmp_path: Path) -> None:
+    artist = connected(running, "steered-artist")["name"]
+    picture = tmp_path / "sheet.png"
+    picture.write_bytes(PIXEL)
+    one, other = (
+        running.json("post", "create", str(picture), "--title", title, "--account", artist, "--at", "+1h")[
+            "id"
+        ]
+        for title in ("One", "Other")
+    )
+    for name in ("reschedule", "plan", "cancel"):
+        temporal(running, _post_command(f"--name {name}", one))
+    shown = running.json("post", "show", one)
+    assert (shown["state"], shown["publish_at"]) == ("cancelled", "2031-05-01T18:00:00+00:00")
+    running.simulator.faults.add(
+        Fault(path=PUBLISH, status=400, body='{"error":"x","error_code":1}', count=1)
+    )
+    temporal(running, _post_command("--name publish_now", other))
+    wait_until(lambda: running.json("post", "show", other)["state"] == "failed", what="the refusal")
+    temporal(running, _post_command("workflow start", other))
+    wait_until(lambda: running.json("post", "show", other)["state"] == "published", what="the retry")
+
+
+def _post_command(part: str, post_id: str) -> str:
+    """The document's command of that kind, for this post."""
+    (command,) = [str(line) for line in COMMANDS if "publish-POST" in line and part in line]
+    return command.replace("POST", post_id)
 
 
 def test_o4_every_filter_of_the_document_is_accepted(running: Running, source: dict[str, Any]) -> None:

@@ -107,7 +107,8 @@ def upgrade() -> None:
             name=op.f("ck_post_state"),
         ),
         sa.CheckConstraint("display_resolution between 0 and 8", name=op.f("ck_post_display_resolution")),
-        sa.CheckConstraint("jitter_seconds >= 0", name=op.f("ck_post_jitter_seconds")),
+        sa.CheckConstraint("jitter_seconds between 0 and 604800", name=op.f("ck_post_jitter_seconds")),
+        sa.CheckConstraint("isfinite(publish_at)", name=op.f("ck_post_publish_at")),
         sa.ForeignKeyConstraint(
             ["account_id"], ["account.id"], name=op.f("fk_post_account_id"), ondelete="CASCADE"
         ),
@@ -149,7 +150,9 @@ def upgrade() -> None:
         "post",
         ["publish_at"],
         unique=False,
-        postgresql_where=sa.text("state = 'scheduled' and planned_for is distinct from publish_at"),
+        postgresql_where=sa.text(
+            "state in ('scheduled', 'uploading', 'publishing') and planned_for is distinct from publish_at"
+        ),
     )
     op.create_table(
         "automation_run",
@@ -241,6 +244,7 @@ def upgrade() -> None:
         sa.Column("baseline", postgresql.ARRAY(sa.Text()), nullable=True),
         sa.Column("baseline_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("intent_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("first_intent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("intents", sa.Integer(), server_default="0", nullable=False),
         sa.Column("unclear", sa.Integer(), server_default="0", nullable=False),
         sa.Column("refused_as_published", sa.Boolean(), server_default=sa.text("false"), nullable=False),
