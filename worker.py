@@ -53,6 +53,7 @@ from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
+from workflows.mail import MailWorkflow
 from workflows.notify import NotifyWorkflow
 from workflows.publish import PublishPostWorkflow
 from workflows.reconcile import ReconcileWorkflow
@@ -70,6 +71,7 @@ WORKFLOWS: Sequence[type] = (
     PublishPostWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
+    MailWorkflow,
     ReconcileWorkflow,
     ReplayLettersWorkflow,
     TokenMaintenanceWorkflow,

@@ -1,22 +1,34 @@
 """Finding what nobody looks after any more: a workflow that failed, was ended, or was never started (X1)."""
 
+import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 from temporalio.client import Client
+from temporalio.service import RPCError
 
+from activities.heartbeat import heartbeating
 from activities.looking_after import look_after_post
+from fascicle.runtime.logs import get_logger
 from fascicle.storage import mail, publishing
 from fascicle.storage import notification as notifications
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 
 _CHAPTERS_AT_ONCE = 100
-_POSTS_AT_ONCE = 200
+_POSTS_PER_PAGE = 200
+_POSTS_AT_ONCE = 10
+# In one run; the rest has the next one.
+_MOST_POSTS = 5000
+_FROM_THE_FIRST: tuple[datetime | None, str] = (None, "")
 # A post on its way for longer is seen to: usually it only waits for its turn, then this changes nothing.
 _POST_IS_LATE = timedelta(minutes=1)
+
+log = get_logger("fascicle.reconcile")
 
 
 class ReconcileInput(BaseModel):
@@ -49,29 +61,56 @@ class ReconcileActivities:
 
     @activity.defn
     async def find_orphans(self, reconcile: ReconcileInput) -> Orphans:
-        async with transaction(self._engine) as connection:
-            chapters = await notifications.unfinished(
-                connection, before=reconcile.now - self._told_within, limit=_CHAPTERS_AT_ONCE
-            )
-            stale = await sweeps.stale(connection, reconcile.now - self._sweep_is_fresh_for)
-            seconds = await mail.seconds_until_next(connection)
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                chapters = await notifications.unfinished(
+                    connection, before=reconcile.now - self._told_within, limit=_CHAPTERS_AT_ONCE
+                )
+                stale = await sweeps.stale(connection, reconcile.now - self._sweep_is_fresh_for)
+                mail_waits = await mail.needs_a_sender(connection)
+            posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
         return Orphans(
             chapters=[OwedChapter(series_id=s, chapter_id=c) for s, c in chapters],
             stale_sweeps=stale,
-            posts=await self._look_after_posts(reconcile.now),
-            mail_waits=seconds is not None and seconds <= 0,
+            posts=posts,
+            mail_waits=mail_waits,
         )
 
-    async def _look_after_posts(self, now: datetime) -> int:
-        """Posts that another program scheduled or moved, and those that nobody brings out (P9)."""
+    async def _see_to_overdue(self, now: datetime) -> int:
+        """Posts that nobody brings out (P9)."""
         async with transaction(self._engine) as connection:
-            unplanned = await publishing.unplanned(connection, limit=_POSTS_AT_ONCE)
             overdue = await publishing.overdue(
-                connection, before=now - _POST_IS_LATE, now=now, limit=_POSTS_AT_ONCE
+                connection, before=now - _POST_IS_LATE, now=now, limit=_POSTS_PER_PAGE
             )
-        posts = {post["id"]: post for post in [*unplanned, *overdue]}
-        for post in posts.values():
+        return await self._see_to(overdue)
+
+    async def _see_to_unplanned(self) -> int:
+        """Posts that another program scheduled or moved (P9), which stay so until their workflows run."""
+        seen_to, seen, last = 0, 0, _FROM_THE_FIRST
+        while seen < _MOST_POSTS:
+            async with transaction(self._engine) as connection:
+                page = await publishing.unplanned(connection, after=last, limit=_POSTS_PER_PAGE)
+            if not page:
+                break
+            last = page[-1]["publish_at"], page[-1]["id"]
+            seen += len(page)
+            seen_to += await self._see_to(page)
+        return seen_to
+
+    async def _see_to(self, posts: Sequence[dict[str, Any]]) -> int:
+        """How many of them could be."""
+        done = 0
+        for start in range(0, len(posts), _POSTS_AT_ONCE):
+            done += sum(await asyncio.gather(*map(self._look_after, posts[start : start + _POSTS_AT_ONCE])))
+        return done
+
+    async def _look_after(self, post: dict[str, Any]) -> bool:
+        try:
             await look_after_post(
                 self._client, post["id"], title=post["title"], account_id=post["account_id"]
             )
-        return len(posts)
+        except RPCError as error:
+            # One that Temporal does not take must not keep the others waiting; the next run comes by again.
+            log.warning("post_not_seen_to", post_id=post["id"], error=str(error))
+            return False
+        return True

@@ -12,11 +12,12 @@ from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.gate import GatePolicy, circuit
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.temporal import connect
+from fascicle.sites.deviantart_oauth import account_gate
 from fascicle.storage import account as accounts
 from fascicle.storage.database import transaction
 from fascicle.storage.vault import new_key
 from starter.account_keys import rotate_account
-from starter.connecting import Connected, finish_connecting, wake_posts
+from starter.connecting import Connected, finish_connecting, patiently, wake_posts
 from starter.context import KEYS_ARE_SET, check_is_text, database_only, run, running_stack, temporal_is_named
 from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
 from starter.output import plain, print_json, print_line, print_note, print_table
@@ -47,6 +48,9 @@ def connect_account(
         bool, typer.Option("--paste", help="Read the code, or the address it came back with, from stdin.")
     ] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    name: Annotated[
+        str | None, typer.Option(help="What the account is called, should DeviantArt not say so.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Connect a DeviantArt account, or connect it again. Its posts that waited go on."""
@@ -54,6 +58,8 @@ def connect_account(
     async def command() -> None:
         async with database_only() as dependencies:
             await _check_keys(dependencies)
+            if name is not None:
+                check_is_text(name)
             user_id = None if user is None else await user_named(dependencies, user)
             address = come_back_to(dependencies.settings, redirect_uri, client_port)
             if paste or not is_loopback(address):
@@ -62,7 +68,7 @@ def connect_account(
                 invitation, code = await ask_in_browser(
                     dependencies.oauth, address, open_browser=not no_browser
                 )
-            connected = await finish_connecting(dependencies, invitation, code, user_id=user_id)
+            connected = await finish_connecting(dependencies, invitation, code, user_id=user_id, name=name)
             woken = await _wake(dependencies, connected)
         if as_json:
             print_json({**connected.as_json(), "user": user, "posts_woken": woken})
@@ -245,15 +251,19 @@ async def _wake(dependencies: Dependencies, connected: Connected) -> int:
 
 
 async def _checked(dependencies: Dependencies, account_id: str) -> dict[str, Any]:
-    try:
-        token = await dependencies.tokens.bearer(account_id)
+    gate = account_gate(account_id, dependencies.settings.account_gate)
+
+    async def check(refused: str | None = None) -> None:
+        token = await dependencies.tokens.bearer(account_id, refused=refused)
         try:
-            await dependencies.oauth.check(account_id, token)
+            await patiently(lambda: dependencies.deviantart.check(token, gate))
         except FascicleError as error:
-            if error.code != "auth_failed":
+            if error.code != "token_refused" or refused is not None:
                 raise
-            token = await dependencies.tokens.bearer(account_id, refused=token)
-            await dependencies.oauth.check(account_id, token)
+            await check(refused=token)
+
+    try:
+        await check()
     except FascicleError as error:
         return {"account": account_id, "outcome": "FAIL", "code": error.code, "detail": error.message}
     return {"account": account_id, "outcome": "ok", "code": None, "detail": "DeviantArt takes the token"}

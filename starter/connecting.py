@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 from temporalio.client import Client
 
 from activities.looking_after import look_after_post
-from fascicle.domain.errors import MustWait, RetryableError
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.sites.deviantart_oauth import SITE, Invitation
+from fascicle.sites.deviantart_oauth import SITE, DeviantArtOAuth, Invitation, Person, TokenPair
 from fascicle.storage import account as accounts
+from fascicle.storage import publishing
 from fascicle.storage.database import transaction
 from starter.output import print_note
 
@@ -33,12 +34,42 @@ class Connected:
 
 
 async def finish_connecting(
-    dependencies: Dependencies, invitation: Invitation, code: str, *, user_id: str | None
+    dependencies: Dependencies, invitation: Invitation, code: str, *, user_id: str | None, name: str | None
 ) -> Connected:
-    """Exchange the code and store the account; one that was there is no longer paused."""
+    """Exchange the code and store the account; one that was there is no longer paused.
+
+    `name` is what a person says the account is called, for want of a word from the site.
+    """
     oauth = dependencies.oauth
     pair = await _in_turn(lambda: oauth.exchange(code, invitation))
-    person = await _patiently(lambda: oauth.whoami(pair.access_token))
+    try:
+        person = await _whose(dependencies, pair, name)
+        return await _store(dependencies, pair, person, user_id)
+    except FascicleError:
+        await _give_back(oauth, pair)
+        raise
+
+
+async def _whose(dependencies: Dependencies, pair: TokenPair, name: str | None) -> Person:
+    try:
+        return await patiently(lambda: dependencies.oauth.whoami(pair.access_token))
+    except PermanentError as error:
+        if error.code != "whoami_refused":
+            raise
+        if not name:
+            raise UsageError(
+                "name_needed",
+                f"DeviantArt does not say whose account this is ({error.message}). Connect again and say so: "
+                "fascicle account connect --name NAME",
+            ) from error
+    async with transaction(dependencies.engine) as connection:
+        known = await accounts.site_user_id(connection, SITE, name)
+    return Person(known or name.lower(), name)
+
+
+async def _store(
+    dependencies: Dependencies, pair: TokenPair, person: Person, user_id: str | None
+) -> Connected:
     async with transaction(dependencies.engine) as connection:
         account_id, created = await accounts.claim(
             connection, site=SITE, site_user_id=person.site_user_id, name=person.name, user_id=user_id
@@ -48,13 +79,26 @@ async def finish_connecting(
     return Connected(account_id, person.name, created, generation)
 
 
+async def _give_back(oauth: DeviantArtOAuth, pair: TokenPair) -> None:
+    """Tokens that nobody keeps should be good for nothing."""
+    try:
+        await _in_turn(lambda: oauth.revoke(pair.refresh_token or pair.access_token))
+    except FascicleError as error:
+        print_note(f"What was allowed could not be taken back ({error.message}): see DeviantArt's settings.")
+
+
 async def wake_posts(dependencies: Dependencies, client: Client, account_id: str) -> int:
     """What waited for the account looks again at once; how many that were."""
-    async with transaction(dependencies.engine) as connection:
-        waiting = await accounts.unfinished_posts(connection, account_id)
-    for post_id, title in waiting:
-        await look_after_post(client, post_id, title=title, account_id=account_id)
-    return len(waiting)
+    woken, last = 0, ""
+    while True:
+        async with transaction(dependencies.engine) as connection:
+            page = await publishing.unfinished(connection, account_id=account_id, after=last)
+        if not page:
+            return woken
+        last = page[-1]["id"]
+        for post in page:
+            await look_after_post(client, post["id"], title=post["title"], account_id=account_id)
+        woken += len(page)
 
 
 async def _in_turn(call: Callable[[], Awaitable[T]]) -> T:
@@ -68,8 +112,8 @@ async def _in_turn(call: Callable[[], Awaitable[T]]) -> T:
             await _sleep(wait)
 
 
-async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """A read, whose failure would waste the code."""
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """A read that a person waits for."""
     for _ in range(_READ_ATTEMPTS - 1):
         try:
             return await call()

@@ -36,6 +36,10 @@ class Reach:
     client: Client
 
 
+# Worker and commands must mean the same files.
+_STACKS_OWN = ("FASCICLE_DATA_DIR", "FASCICLE_FILES_DIR")
+
+
 def demo_folder(data_dir: Path) -> Path:
     """The demo keeps its data apart, beside the real thing."""
     return data_dir.with_name(data_dir.name + "-demo")
@@ -49,11 +53,11 @@ def running_stack(data_dir: Path) -> dict[str, str | int] | None:
 def effective_settings() -> Settings:
     """Settings as the running stack has them: it publishes its environment; what is set here wins.
 
-    But for the data folder: the one set here may be the demo's neighbour.
+    But for its folders: the data folder set here may be the demo's neighbour, the files' may be relative.
     """
     settings = load_settings()
     for name, value in (running_stack(settings.data_dir) or {}).items():
-        if name.isupper() and (name == "FASCICLE_DATA_DIR" or not os.environ.get(name)):
+        if name.isupper() and (name in _STACKS_OWN or not os.environ.get(name)):
             os.environ[name] = str(value)
     return load_settings()
 

@@ -23,6 +23,7 @@ from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import account as accounts
 from fascicle.storage import dead_letter, overview
 from fascicle.storage import mail as mails
+from fascicle.storage import sale as sales
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import schema_versions, transaction, upgrade
 from starter.account import account_hints
@@ -38,6 +39,7 @@ from starter.context import (
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post_changes import post_hints
+from starter.sale import sale_hints
 from starter.schedules import ensure_schedules
 from starter.source import AsJson
 
@@ -66,6 +68,7 @@ def status(as_json: AsJson = False) -> None:
             posts = await overview.posts_by_state(connection)
             settled_badly = await overview.posts_for_a_person(connection)
             waiting = await overview.posts_waiting(connection)
+            failed_sales = await sales.count_failed(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -76,7 +79,7 @@ def status(as_json: AsJson = False) -> None:
                 "open_circuits": circuits,
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
-            shown["posts_waiting"] = waiting
+            shown |= {"posts_waiting": waiting, "failed_sales": failed_sales}
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -89,7 +92,12 @@ def status(as_json: AsJson = False) -> None:
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         hints = _needs_a_person(totals, letters, swept, circuits)
-        hints += [*post_hints(settled_badly, waiting), *account_hints(paused, mail), *broken]
+        hints += [
+            *post_hints(settled_badly, waiting),
+            *sale_hints(failed_sales),
+            *account_hints(paused, mail),
+            *broken,
+        ]
         for hint in hints:
             print_note(f"! {hint}")
 

@@ -114,6 +114,13 @@ def retry(sale_id: SaleId, as_json: AsJson = False) -> None:
     run(command)
 
 
+def sale_hints(failed: int) -> list[str]:
+    """What `status` says of sales that nobody gets done."""
+    if not failed:
+        return []
+    return [f"{'1 sale' if failed == 1 else f'{failed} sales'} failed: fascicle sale list --state failed"]
+
+
 def _tell(sale_id: int, state: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"id": sale_id, "state": state})

@@ -137,6 +137,8 @@ class Stack:
         self._announce("FASCICLE_SITES_DIR", str(self._settings.sites_dir.absolute()))
         # The demo's own one for the demo: tokens' keys and posts' files are found there by everybody.
         self._announce("FASCICLE_DATA_DIR", str(self._folder.path))
+        if self._settings.files_dir is not None:
+            self._announce("FASCICLE_FILES_DIR", str(self._settings.files_dir.expanduser().absolute()))
         if self._settings.token_keys_file is not None:
             self._announce("FASCICLE_TOKEN_KEYS_FILE", str(self._settings.token_keys_file.absolute()))
         if self._settings.token_keys is not None:

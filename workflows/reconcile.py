@@ -6,12 +6,12 @@ from temporalio import workflow
 from temporalio.common import Priority
 
 with workflow.unsafe.imports_passed_through():
-    from activities.mail import MailActivities
     from activities.reconcile import Orphans, ReconcileActivities, ReconcileInput
     from activities.sweep import SweepActivities, SweepInput
-    from fascicle.domain.names import DELIVER_QUEUE, sweep_workflow_id
+    from fascicle.domain.names import sweep_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
+    from workflows.mail import start_sending_mail
     from workflows.sweep import SweepWorkflowInput
 
 _PRIORITY = Priority(priority_key=2)
@@ -32,26 +32,17 @@ class ReconcileWorkflow:
         for site in orphans.stale_sweeps:
             await self._do_without_sweep(site)
         if orphans.mail_waits:
-            await self._deliver_mail()
+            await start_sending_mail()
         return orphans
 
     async def _find_orphans(self) -> Orphans:
         return await workflow.execute_activity_method(
             ReconcileActivities.find_orphans,
             ReconcileInput(now=workflow.now()),
-            start_to_close_timeout=timedelta(minutes=2),
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=timedelta(seconds=15),
             retry_policy=policies.POLL,
             summary="what nobody looks after",
-        )
-
-    async def _deliver_mail(self) -> None:
-        await workflow.execute_activity_method(
-            MailActivities.deliver_mail,
-            task_queue=DELIVER_QUEUE,
-            start_to_close_timeout=timedelta(minutes=5),
-            heartbeat_timeout=timedelta(seconds=15),
-            retry_policy=policies.NOTIFY,
-            summary="mail that waits",
         )
 
     async def _do_without_sweep(self, site: str) -> None:

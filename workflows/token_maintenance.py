@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.account import AccountActivities, DueAccount, DueAccounts, RenewResult, WarnResult
     from fascicle.domain.names import FETCH_QUEUE
     from workflows import policies
-    from workflows.mail import deliver_owed_mail
+    from workflows.mail import start_sending_mail
 
 # An account whose gate is shut for longer is left to the next run.
 _PATIENCE_SECONDS = 1800.0
@@ -26,7 +26,6 @@ class TokenMaintenanceResult(BaseModel):
     failed: int = 0
     waiting: int = 0
     warned: int = 0
-    mails_sent: int = 0
 
 
 @workflow.defn
@@ -40,7 +39,7 @@ class TokenMaintenanceWorkflow:
         due = (await self._list_due()).accounts
         outcomes = await asyncio.gather(*(self._renew(account) for account in due))
         warned = await self._warn()
-        mail = await deliver_owed_mail()
+        await start_sending_mail()
         return TokenMaintenanceResult(
             due=len(due),
             renewed=outcomes.count("renewed"),
@@ -48,7 +47,6 @@ class TokenMaintenanceWorkflow:
             failed=outcomes.count("failed"),
             waiting=outcomes.count("waiting"),
             warned=warned.warned,
-            mails_sent=mail.sent,
         )
 
     async def _renew(self, account: DueAccount) -> str:

@@ -23,6 +23,9 @@ SCHEDULES = (
     HOUSEKEEPING_SCHEDULE,
 )
 
+# One for all: what is owed is in the database.
+MAIL_WORKFLOW_ID = "mail"
+
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"
 # To a post's workflow: its row, its account or its turn may have changed.

@@ -122,7 +122,7 @@ def _oauth(settings: Settings, http: HttpClient) -> DeviantArtOAuth:
 def object_store_options(settings: Settings) -> ObjectStoreOptions:
     secret = settings.s3_secret_access_key
     return ObjectStoreOptions(
-        folder=settings.files_dir or settings.data_dir / "files",
+        folder=(settings.files_dir or settings.data_dir / "files").expanduser(),
         bucket=settings.s3_bucket,
         endpoint=settings.s3_endpoint,
         region=settings.s3_region,

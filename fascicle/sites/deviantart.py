@@ -1,7 +1,6 @@
 """DeviantArt: uploading to Sta.sh, publishing from there, and looking at the gallery.
 
-What an answer means is told by its status, `error` and `error_code`; never by its description. Of a request
-that changes things, `Unclear` says that nobody knows whether it did.
+Of a request that changes things, `Unclear` says that nobody knows whether it did.
 """
 
 import secrets
@@ -10,14 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.publishing import GalleryEntry
-from fascicle.runtime.http import NEVER_SENT, Answer, Gated, HttpClient, StreamedBody, retry_after
+from fascicle.runtime.http import NEVER_SENT, Answer, Gated, HttpClient, StreamedBody
+from fascicle.sites.deviantart_answers import bearing, described, judge_read, refusal
+from fascicle.sites.deviantart_answers import said as _json
 
 _API = "/api/v1/oauth2"
-_VERSION = {"dA-minor-version": "20240701"}
 _PAGE = 24
 # A longer turn is waited for by the workflow: the few places for publishing are not for sleeping in.
 _PATIENCE_SECONDS = 0.5
@@ -99,7 +97,7 @@ class DeviantArt:
         answer = await self._change(
             f"{self._api}/stash/submit",
             gate,
-            headers=_headers(bearer),
+            headers=bearing(bearer),
             body=_multipart(_submit_fields(artwork), upload),
             before_sending=before_sending,
             timeout_seconds=timeout_seconds,
@@ -123,7 +121,7 @@ class DeviantArt:
         answer = await self._change(
             f"{self._api}/stash/publish",
             gate,
-            headers=_headers(bearer),
+            headers=bearing(bearer),
             form=[("itemid", item_id), *_publish_fields(artwork)],
             before_sending=before_sending,
             timeout_seconds=timeout_seconds,
@@ -144,9 +142,9 @@ class DeviantArt:
             "GET",
             f"{self._api}/{path}",
             gate,
-            headers=_headers(bearer),
+            headers=bearing(bearer),
             params=params,
-            judge=_judge,
+            judge=judge_read,
             patience_seconds=_PATIENCE_SECONDS,
         )
 
@@ -185,71 +183,21 @@ class DeviantArt:
         return said
 
 
-def _headers(bearer: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {bearer}", **_VERSION}
-
-
-def _judge(answer: Answer) -> None:
-    """What an answer means to a reader."""
-    if answer.status < 300:
-        return
-    said = _json(answer)
-    if error := _refusal(answer, said):
-        raise error
-    if answer.status >= 500 or said is None:
-        raise RetryableError("server_error", _said(answer, said), http_status=answer.status)
-    raise PermanentError("bad_request", _said(answer, said), http_status=answer.status)
-
-
 def _judge_change(answer: Answer) -> None:
     """What an answer means to somebody who wanted a change: what is not definite is unclear."""
     if answer.status < 300:
         return
-    said = _json(answer)
-    if error := _refusal(answer, said):
+    if error := refusal(answer):
         raise error
+    said = _json(answer)
     code = said.get("error_code") if said else None
     if code == _ALREADY_PUBLISHED:
-        raise AlreadyPublished("already_published", _said(answer, said), http_status=answer.status)
+        raise AlreadyPublished("already_published", described(answer), http_status=answer.status)
     if said is None or answer.status < 400 or answer.status >= 500 or code == _PUBLICATION_FAILED:
-        raise Unclear("publish_unclear", _said(answer, said), http_status=answer.status)
+        raise Unclear("publish_unclear", described(answer), http_status=answer.status)
     name, advice = _REFUSALS.get(code if isinstance(code, int) else -1, ("bad_request", None))
-    message = _said(answer, said) + (f" ({advice})" if advice else "")
+    message = described(answer) + (f" ({advice})" if advice else "")
     raise PermanentError(name, message, http_status=answer.status)
-
-
-def _refusal(answer: Answer, said: dict[str, Any] | None) -> FascicleError | None:
-    """Answers that never come from the work itself: wrong token, missing right, too often."""
-    message = _said(answer, said)
-    if answer.status == 401:
-        return PermanentError("token_refused", message, http_status=401)
-    limited = said is not None and str(said.get("error", "")).endswith("_api_threshold")
-    if answer.status == 429 or limited:
-        wait = retry_after(answer.headers) or 0.0
-        return MustWait("rate_limited", message, seconds=wait, refused=True, http_status=answer.status)
-    if answer.status == 403 and said is None:  # the edge, in HTML: also a word for "too often"
-        wait = retry_after(answer.headers) or 0.0
-        return MustWait("blocked", message, seconds=wait, refused=True, http_status=403)
-    if answer.status == 403:
-        return PermanentError("auth_failed", message, http_status=403)
-    return None
-
-
-def _said(answer: Answer, said: dict[str, Any] | None) -> str:
-    words = f"{answer.place} answered {answer.status}"
-    if said is None:
-        return words
-    detail = said.get("error_description") or said.get("error")
-    code = said.get("error_code")
-    return words + (f": {str(detail)[:200]}" if detail else "") + (f" [{code}]" if code is not None else "")
-
-
-def _json(answer: Answer) -> dict[str, Any] | None:
-    try:
-        said = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        return None
-    return said if isinstance(said, dict) else None
 
 
 def _text(value: Any) -> str | None:

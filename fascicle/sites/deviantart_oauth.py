@@ -1,7 +1,7 @@
 """DeviantArt's OAuth2: how an account is connected and its tokens are renewed (P6).
 
 A refresh token is good for one use: an answer that is lost has probably used it up. Nothing here is retried,
-and no answer of the token endpoint is ever quoted: any piece of it may be a token.
+and of the token endpoint's answers only the word for an error is ever quoted: any other piece may be a token.
 """
 
 import base64
@@ -9,23 +9,26 @@ import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlencode
-
-import orjson
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient, retry_after
+from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.sites.deviantart_answers import (
+    HEADERS,
+    bad_answer,
+    bearing,
+    described,
+    error_name,
+    judge_read,
+    refusal,
+    said,
+)
 
 SITE = "deviantart"
-SCOPES = ("basic", "stash", "publish", "browse")
-HEADERS = {"dA-minor-version": "20240701"}
+SCOPES = ("basic", "user", "stash", "publish", "browse")
 # DeviantArt does not say how long a refresh token lasts; its documentation does.
 REFRESH_SECONDS = 90 * 86400.0
-# Without a Retry-After, which is the rule there.
-_WAIT_SECONDS = 60.0
-_BAN_SECONDS = 300.0
 _DEAD_TOKEN = ("invalid_request", "invalid_grant")
 _WRONG_CLIENT = ("invalid_client", "unauthorized_client")
 
@@ -112,33 +115,35 @@ class DeviantArtOAuth:
         return await self._token(form, account_gate(account_id, self._policy), refused=_refresh_refused)
 
     async def whoami(self, access_token: str) -> Person:
-        answer = await self._api("user/whoami", access_token, self._site_gate)
-        found = _object(answer)
+        """Whose token it is. `whoami_refused`: the site does not tell."""
+        answer = await self._http.send(
+            "GET",
+            f"{self._base}/api/v1/oauth2/user/whoami",
+            self._site_gate,
+            headers=bearing(access_token),
+            judge=_judge_whoami,
+        )
+        found = said(answer) or {}
         user_id, name = found.get("userid"), found.get("username")
         if not isinstance(user_id, str) or not isinstance(name, str) or not user_id or not name:
-            raise _garbage(answer)
+            raise bad_answer(answer)
         return Person(user_id, name)
 
-    async def check(self, account_id: str, access_token: str) -> None:
-        """Whether DeviantArt takes the token: the cheapest request there is."""
-        await self._api("placebo", access_token, account_gate(account_id, self._policy))
-
-    async def revoke(self, account_id: str, refresh_token: str) -> None:
-        gate = account_gate(account_id, self._policy)
-        form = [("token", refresh_token)]
+    async def revoke(self, refresh_token: str) -> None:
+        """End what a person allowed, with all its tokens."""
         await self._http.send(
-            "POST", f"{self._base}/oauth2/revoke", gate, headers=HEADERS, form=form, judge=_judge_api
+            "POST",
+            f"{self._base}/oauth2/revoke",
+            self._site_gate,
+            headers=HEADERS,
+            form=[("token", refresh_token)],
+            judge=judge_read,
         )
 
     @property
     def _site_gate(self) -> Gated:
         """For what belongs to no account yet."""
         return Gated(SITE, self._policy)
-
-    async def _api(self, path: str, access_token: str, gate: Gated) -> Answer:
-        headers = {**HEADERS, "Authorization": f"Bearer {access_token}"}
-        url = f"{self._base}/api/v1/oauth2/{path}"
-        return await self._http.send("GET", url, gate, headers=headers, judge=_judge_api)
 
     async def _token(self, form: Sequence[tuple[str, str]], gate: Gated, *, refused: Refusal) -> TokenPair:
         client_id, client_secret = self._client()
@@ -168,52 +173,32 @@ class DeviantArtOAuth:
 
 
 def _judge_token(answer: Answer, refused: Refusal) -> None:
-    _judge_common(answer)
-    if answer.status < 400:
+    status, error = answer.status, error_name(answer)
+    if status < 300:
         _pair(answer)  # garbage counts against the gate, too
         return
-    error = _error_name(answer)
-    if error is None:
-        raise _garbage(answer)
-    if answer.status == 401 or error in _WRONG_CLIENT:
+    # Of an access token's refusals only those that say when to come back mean anything here.
+    if isinstance(wait := refusal(answer), MustWait):
+        raise wait
+    if status >= 500 or status == 408:
+        raise RetryableError("server_error", described(answer), http_status=status)
+    if error is None or status < 400:
+        raise bad_answer(answer)
+    if status == 401 or error in _WRONG_CLIENT:
         raise PermanentError(
             "client_refused",
             f"DeviantArt does not accept our application ({error}): check FASCICLE_DEVIANTART_CLIENT_ID and "
             "FASCICLE_DEVIANTART_CLIENT_SECRET.",
-            http_status=answer.status,
+            http_status=status,
         )
-    raise refused(error, answer.status)
+    raise refused(error, status)
 
 
-def _judge_api(answer: Answer) -> None:
-    _judge_common(answer)
-    if answer.status < 400:
-        return
-    error = _error_name(answer)
-    if answer.status == 401:
-        raise PermanentError(
-            "auth_failed", f"DeviantArt refuses the token ({error or 'no reason'}).", http_status=401
-        )
-    if error is None:
-        raise _garbage(answer)
-    raise PermanentError("bad_request", f"DeviantArt refuses: {error}.", http_status=answer.status)
-
-
-def _judge_common(answer: Answer) -> None:
-    """What an answer means whatever was asked."""
-    status, wait = answer.status, retry_after(answer.headers)
-    said = f"{answer.place} answered {status}"
-    if status == 429:
-        seconds = _WAIT_SECONDS if wait is None else wait
-        raise MustWait("rate_limited", said, seconds=seconds, refused=True, http_status=status)
-    # The edge's page, not the site's JSON: it, too, means that we come too often.
-    if status == 403 and _error_name(answer) is None:
-        seconds = _BAN_SECONDS if wait is None else wait
-        raise MustWait("blocked", said, seconds=seconds, refused=True, http_status=status)
-    if status >= 500 or status == 408:
-        raise RetryableError("server_error", said, http_status=status)
-    if 300 <= status < 400:
-        raise _garbage(answer)
+def _judge_whoami(answer: Answer) -> None:
+    may_not = refusal(answer)
+    if answer.status == 404 or (may_not is not None and may_not.code == "auth_failed"):
+        raise PermanentError("whoami_refused", described(answer), http_status=answer.status)
+    judge_read(answer)
 
 
 def _refresh_refused(error: str, status: int) -> FascicleError:
@@ -223,7 +208,7 @@ def _refresh_refused(error: str, status: int) -> FascicleError:
             f"DeviantArt no longer accepts the refresh token ({error}).",
             http_status=status,
         )
-    return _token_refused(error, status)
+    return _no_token_given(error, status)
 
 
 def _code_refused(error: str, status: int) -> FascicleError:
@@ -234,43 +219,16 @@ def _code_refused(error: str, status: int) -> FascicleError:
             "Connect again, and check that the redirect address is registered there.",
             http_status=status,
         )
-    return _token_refused(error, status)
+    return _no_token_given(error, status)
 
 
-def _token_refused(error: str, status: int) -> FascicleError:
-    return PermanentError("token_refused", f"DeviantArt gives no token: {error}.", http_status=status)
+def _no_token_given(error: str, status: int) -> FascicleError:
+    return PermanentError("no_token_given", f"DeviantArt gives no token: {error}.", http_status=status)
 
 
 def _pair(answer: Answer) -> TokenPair:
-    found = _object(answer)
+    found = said(answer) or {}
     access, refresh, seconds = (found.get(k) for k in ("access_token", "refresh_token", "expires_in"))
     if not isinstance(access, str) or not access or not isinstance(seconds, int | float):
-        raise _garbage(answer)
+        raise bad_answer(answer)
     return TokenPair(access, refresh if isinstance(refresh, str) and refresh else None, float(seconds))
-
-
-def _object(answer: Answer) -> dict[str, Any]:
-    try:
-        found = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        raise _garbage(answer) from None
-    if not isinstance(found, dict):
-        raise _garbage(answer)
-    return found
-
-
-def _error_name(answer: Answer) -> str | None:
-    """DeviantArt's word for what is wrong; None where the answer is not in its form."""
-    try:
-        error = orjson.loads(answer.body)["error"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return None
-    return error[:60] if isinstance(error, str) else None
-
-
-def _garbage(answer: Answer) -> RetryableError:
-    return RetryableError(
-        "bad_answer",
-        f"{answer.place} answered {answer.status} with something that is not its form.",
-        http_status=answer.status,
-    )

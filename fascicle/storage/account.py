@@ -9,12 +9,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from fascicle.domain.errors import PermanentError, RetryableError
+from fascicle.domain.errors import MustWait, PermanentError
 from fascicle.domain.names import new_id
 
 # An access token with less than this left is not handed out: an upload takes its time.
 ACCESS_MARGIN = timedelta(minutes=5)
 _LOCK_WAIT = "20s"
+_LOOK_AGAIN_SECONDS = 5.0
 _LOCK_NOT_AVAILABLE = "55P03"
 
 _TOKENS = """
@@ -61,9 +62,11 @@ async def locked_tokens(connection: AsyncConnection, account_id: str) -> Account
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
             raise
-        raise RetryableError(
+        raise MustWait(
             "refresh_under_way",
             f"The token of account {account_id} is being renewed elsewhere; it takes long.",
+            seconds=_LOOK_AGAIN_SECONDS,
+            refused=False,
         ) from error
 
 
@@ -156,6 +159,16 @@ async def find(connection: AsyncConnection, wanted: str) -> list[str]:
     return list(found)
 
 
+async def site_user_id(connection: AsyncConnection, site: str, name: str) -> str | None:
+    """What the site calls an account of ours; None where none has that name."""
+    found: str | None = await connection.scalar(
+        text("""select site_user_id from account where site = :site and lower(name) = lower(:name)
+                order by created_at, id limit 1"""),
+        {"site": site, "name": name},
+    )
+    return found
+
+
 async def set_owner(connection: AsyncConnection, account_id: str, user_id: str) -> None:
     await connection.execute(
         text("update account set user_id = :user_id where id = :id"), {"id": account_id, "user_id": user_id}
@@ -166,8 +179,8 @@ async def listing(connection: AsyncConnection) -> list[dict[str, Any]]:
     """All accounts with their gates, never a token."""
     rows = await connection.execute(
         text("""select a.id, a.name, a.site, u.name as user, a.paused_at, a.paused_code, a.paused_reason,
-                  a.generation, a.access_expires_at, a.refresh_expires_at, a.refreshed_at, a.created_at,
-                  g.delay_seconds, coalesce(g.refusals, 0) as refusals, g.open_until, g.blocked_until,
+                  a.generation, a.access_expires_at, a.refresh_expires_at, a.refreshed_at,
+                  g.delay_seconds, coalesce(g.refusals, 0) as refusals, g.open_until,
                   clock_timestamp() as now,
                   (select count(*) from post p where p.account_id = a.id and p.deleted_at is null
                      and p.state in ('scheduled', 'uploading', 'publishing')) as posts_waiting
@@ -184,16 +197,6 @@ async def paused(connection: AsyncConnection) -> list[dict[str, Any]]:
                 where paused_at is not null order by name, id""")
     )
     return [dict(row) for row in rows.mappings()]
-
-
-async def unfinished_posts(connection: AsyncConnection, account_id: str) -> list[tuple[str, str]]:
-    """Ids and titles of what waits for the account."""
-    rows = await connection.execute(
-        text("""select id, title from post where account_id = :id and deleted_at is null
-                  and state in ('scheduled', 'uploading', 'publishing') order by due_at, id"""),
-        {"id": account_id},
-    )
-    return [(row.id, row.title) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ _SENDER_IS_GONE = timedelta(minutes=1)
 @dataclass(frozen=True)
 class ClaimedMail:
     id: int
-    kind: str
     subject: str
     body: str
     attempts: int
@@ -56,8 +55,8 @@ async def claim_next(connection: AsyncConnection) -> ClaimedMail | None:
               update mail set state = 'sending', sending_at = clock_timestamp(), attempts = attempts + 1
               where id = (select id from mail where state = 'pending' and next_attempt_at <= clock_timestamp()
                           order by next_attempt_at, id limit 1 for update skip locked)
-              returning id, kind, subject, body, attempts, account_id)
-            select t.id, t.kind, t.subject, t.body, t.attempts, u.email,
+              returning id, subject, body, attempts, account_id)
+            select t.id, t.subject, t.body, t.attempts, u.email,
               coalesce((select array_agg(c.url order by c.id) from channel c where c.user_id = u.id), '{}')
               as channels
             from taken t left join account a on a.id = t.account_id
@@ -96,6 +95,17 @@ async def seconds_until_next(connection: AsyncConnection) -> float | None:
                 where state = 'pending'""")
     )
     return None if seconds is None else max(0.0, float(seconds))
+
+
+async def needs_a_sender(connection: AsyncConnection) -> bool:
+    """Whether some mail is due, or its sender died."""
+    found = await connection.scalar(
+        text("""select exists (select 1 from mail
+                  where state = 'pending' and next_attempt_at <= clock_timestamp()
+                     or state = 'sending' and sending_at < clock_timestamp() - cast(:gone as interval))"""),
+        {"gone": _SENDER_IS_GONE},
+    )
+    return bool(found)
 
 
 async def undelivered(connection: AsyncConnection) -> dict[str, int]:

@@ -43,7 +43,7 @@ def open_object_store(options: ObjectStoreOptions) -> "ObjectStore":
 
 
 class ObjectStore:
-    """Objects by key. What goes wrong is `object_missing`, or retryable: `store_down`, `store_refused`."""
+    """Objects by key. What goes wrong is `object_missing`, or retryable: `store_down`."""
 
     def __init__(self, options: ObjectStoreOptions) -> None:
         self._options = options
@@ -59,7 +59,7 @@ class ObjectStore:
                 await store.put_async(key, path, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE)
         except ObjectMissing:
             message = "The object store has no place to put it: is there such a bucket?"
-            raise RetryableError("store_refused", message) from None
+            raise RetryableError("store_down", message) from None
         return size
 
     async def size(self, key: str) -> int | None:
@@ -105,16 +105,16 @@ class ObjectStore:
         except FileNotFoundError:
             raise ObjectMissing(key) from None
         except (PermissionDeniedError, UnauthenticatedError) as error:
-            raise self._described("store_refused", "refuses", error) from None
+            raise self._described("refuses", error) from None
         except (BaseError, OSError) as error:
-            raise self._described("store_down", "cannot be used", error) from None
+            raise self._described("cannot be used", error) from None
 
-    def _described(self, code: str, what: str, error: Exception) -> FascicleError:
+    def _described(self, what: str, error: Exception) -> FascicleError:
         shown = (str(error).strip().splitlines() or [type(error).__name__])[0][:SHOWN_ERROR_LENGTH]
         for secret in (self._options.secret_access_key, self._options.access_key_id):
             if secret:
                 shown = shown.replace(secret, "***")
-        return RetryableError(code, f"The object store {what}: {shown}")
+        return RetryableError("store_down", f"The object store {what}: {shown}")
 
 
 class ObjectMissing(PermanentError):

@@ -313,10 +313,11 @@ async def note(
 
 
 _UNPLANNED = text("""
-select id, title, account_id from post
+select id, title, account_id, publish_at from post
 where state in ('scheduled', 'uploading', 'publishing') and planned_for is distinct from publish_at
   and deleted_at is null
-order by publish_at limit :limit
+  and (publish_at, id) > (coalesce(cast(:after as timestamptz), '-infinity'), :after_id)
+order by publish_at, id limit :limit
 """)
 
 # The least recently seen to first: however many wait for their turn, nobody is overlooked behind them.
@@ -333,13 +334,20 @@ returning id, title, account_id
 _UNFINISHED = text("""
 select id, title, account_id from post
 where state in ('scheduled', 'uploading', 'publishing') and deleted_at is null and id > :after
+  and (cast(:account as text) is null or account_id = :account)
 order by id limit :limit
 """)
 
 
-async def unplanned(connection: AsyncConnection, *, limit: int) -> list[dict[str, Any]]:
-    """Scheduled by somebody who could not tell its workflow: another program, or one of ours that died."""
-    return [dict(row) for row in (await connection.execute(_UNPLANNED, {"limit": limit})).mappings()]
+async def unplanned(
+    connection: AsyncConnection, *, after: tuple[datetime | None, str] = (None, ""), limit: int
+) -> list[dict[str, Any]]:
+    """Scheduled by somebody who could not tell its workflow: another program, or one of ours that died.
+
+    `after`: the time and id of the last one seen.
+    """
+    rows = await connection.execute(_UNPLANNED, {"after": after[0], "after_id": after[1], "limit": limit})
+    return [dict(row) for row in rows.mappings()]
 
 
 async def overdue(
@@ -350,7 +358,8 @@ async def overdue(
 
 
 async def unfinished(
-    connection: AsyncConnection, *, after: str = "", limit: int = 500
+    connection: AsyncConnection, *, account_id: str | None = None, after: str = "", limit: int = 500
 ) -> list[dict[str, Any]]:
-    rows = await connection.execute(_UNFINISHED, {"after": after, "limit": limit})
+    """Of one account or of all, in the order of their ids."""
+    rows = await connection.execute(_UNFINISHED, {"account": account_id, "after": after, "limit": limit})
     return [dict(row) for row in rows.mappings()]

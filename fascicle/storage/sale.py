@@ -133,6 +133,11 @@ async def listing(connection: AsyncConnection, *, state: str | None, limit: int)
     return [dict(row) for row in rows.mappings()]
 
 
+async def count_failed(connection: AsyncConnection) -> int:
+    """Those left to a person."""
+    return int(await connection.scalar(text("select count(*) from sale where state = 'failed'")) or 0)
+
+
 async def _locked(connection: AsyncConnection, sale_id: int) -> dict[str, Any]:
     rows = await connection.execute(text("select * from sale where id = :id for update"), {"id": sale_id})
     row = rows.mappings().first()

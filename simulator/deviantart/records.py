@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-DEFAULT_SCOPE = "basic browse publish stash"
+DEFAULT_SCOPE = "basic browse publish stash user"
 DAY = 24 * 3600.0
 
 FormValues = dict[str, list[str]]

@@ -5,6 +5,7 @@ from typing import Any
 
 from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
 from simulator.faults import Fault
+from tests.accounts import connect_account
 from tests.harness import Harness, eventually
 from tests.histories.account_scenario import tokens_are_maintained
 from tests.histories.automation_scenario import an_automation_fires
@@ -128,6 +129,11 @@ async def what_schedules_and_people_start(stack: Harness) -> Histories:
     housekeeping = await _run(stack, "HousekeepingWorkflow")
     await stack.execute("update logical_chapter set announce = 'owed', owed_at = now() - interval '1 hour'")
     await stack.execute("insert into sweep (site, last_success_at) values ('mangadex', '2020-01-01Z')")
+    await stack.execute(
+        """insert into mail (account_id, kind, dedup_key, subject, body)
+           values (:account, 'test', 'k', 's', 'b')""",
+        account=await connect_account(stack),
+    )
     reconcile = await _run(stack, "ReconcileWorkflow")
     await stack.client.get_workflow_handle("sweep-mangadex").signal("stop")
     return {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.runtime.dependencies import build_vault
 from fascicle.runtime.tokens import Tokens
 from fascicle.sites.deviantart_oauth import TokenPair
@@ -165,7 +165,7 @@ async def test_p6_connecting_again_ends_the_pause_with_a_new_generation(account:
     assert await account.tokens.bearer(account.id) == "access-0"
 
 
-@pytest.mark.parametrize("code", ["client_refused", "token_refused"])
+@pytest.mark.parametrize("code", ["client_refused", "no_token_given"])
 async def test_p6_what_is_not_the_tokens_fault_does_not_pause(account: Accounts, code: str) -> None:
     await account.expire()
     account.site.lost = PermanentError(code, "our application's fault")
@@ -191,6 +191,19 @@ async def test_p6_a_token_that_cannot_be_decrypted_is_an_error_and_no_pause(acco
 async def test_p6_a_renewal_is_skipped_where_somebody_was_faster(account: Accounts) -> None:
     await asyncio.gather(*(account.tokens.renew(account.id, generation=1) for _ in range(3)))
     assert (account.site.refreshes, (await account.row())["generation"]) == (1, 2)
+
+
+async def test_x2_a_renewal_elsewhere_that_takes_long_is_a_wait_and_no_failure(
+    account: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "_LOCK_WAIT", "50ms")
+    await account.expire()
+    async with transaction(account.harness.dependencies.engine) as elsewhere:
+        await accounts.locked_tokens(elsewhere, account.id)
+        with pytest.raises(MustWait) as told:
+            await account.tokens.bearer(account.id)
+    assert (told.value.code, told.value.seconds, told.value.refused) == ("refresh_under_way", 5, False)
+    assert account.site.refreshes == 0
 
 
 async def test_p6_posts_can_be_written_while_a_token_is_renewed(account: Accounts) -> None:

@@ -46,7 +46,6 @@ async def test_p6_a_code_becomes_tokens_and_the_tokens_a_name(
     pair = await oauth.exchange(approved(invitation), invitation)
     person = await oauth.whoami(pair.access_token)
     assert (person.name, person.site_user_id) == ("ann", simulator.deviantart.account("ann").userid)
-    await oauth.check("a1", pair.access_token)
     assert invitation.verifier not in repr(invitation)
     assert pair.access_token not in repr(pair)
 
@@ -75,6 +74,8 @@ async def test_p6_a_refresh_token_rotates_and_a_used_one_is_refused_for_good(
     ("fault", "kind", "code"),
     [
         (Fault(status=429), MustWait, "rate_limited"),
+        (Fault(status=403, body='{"error":"unauthorized_client"}'), PermanentError, "client_refused"),
+        (Fault(status=503, retry_after=9), RetryableError, "server_error"),
         (Fault(kind="html"), RetryableError, "bad_answer"),
         (Fault(status=403, body="<html>"), MustWait, "blocked"),
         (Fault(status=500), RetryableError, "server_error"),
@@ -87,7 +88,7 @@ async def test_p6_a_refresh_token_rotates_and_a_used_one_is_refused_for_good(
         (Fault(status=401, body='{"error":"invalid_client"}'), PermanentError, "client_refused"),
         (Fault(status=400, body='{"error":"invalid_client"}'), PermanentError, "client_refused"),
         (Fault(status=400, body='{"error":"invalid_grant"}'), PermanentError, "refresh_refused"),
-        (Fault(status=400, body='{"error":"unsupported_grant_type"}'), PermanentError, "token_refused"),
+        (Fault(status=400, body='{"error":"unsupported_grant_type"}'), PermanentError, "no_token_given"),
     ],
 )
 async def test_p6_only_a_definite_no_is_final(
@@ -113,10 +114,41 @@ async def test_x5_a_broken_answer_is_not_quoted(oauth: DeviantArtOAuth, simulato
     assert "half-a-token" not in f"{raised.value} {raised.value.__cause__}"
 
 
-async def test_p6_a_refused_access_token_is_told_from_other_refusals(oauth: DeviantArtOAuth) -> None:
-    with pytest.raises(PermanentError) as refused:
-        await oauth.check("a1", "never-was")
-    assert refused.value.code == "auth_failed"
+@pytest.mark.parametrize(
+    ("fault", "kind", "code", "seconds"),
+    [
+        (Fault(status=503, retry_after=7), MustWait, "unavailable", 7),
+        (Fault(status=503), RetryableError, "server_error", None),
+        (Fault(status=429), MustWait, "rate_limited", 0),
+        (Fault(status=400, body='{"error":"user_api_threshold"}'), MustWait, "rate_limited", 0),
+        (Fault(status=403, body="<html>"), MustWait, "blocked", 0),
+        (Fault(status=403, body='{"error":"insufficient_scope"}'), PermanentError, "whoami_refused", None),
+        (Fault(status=404, body="<html>"), PermanentError, "whoami_refused", None),
+        (Fault(status=401, body='{"error":"invalid_token"}'), PermanentError, "token_refused", None),
+        (Fault(status=200, body='{"userid":""}'), RetryableError, "bad_answer", None),
+    ],
+)
+async def test_p6_a_reader_is_told_what_to_do(
+    oauth: DeviantArtOAuth,
+    simulator: RunningSimulator,
+    fault: Fault,
+    kind: type[FascicleError],
+    code: str,
+    seconds: float | None,
+) -> None:
+    pair = simulator.deviantart.tokens.add_account("ann")
+    simulator.faults.add(fault.model_copy(update={"path": "/deviantart/api/v1/oauth2/user/whoami"}))
+    with pytest.raises(kind) as raised:
+        await oauth.whoami(pair.access_token)
+    assert (raised.value.code, getattr(raised.value, "seconds", None)) == (code, seconds)
+
+
+async def test_x5_a_description_is_never_quoted(oauth: DeviantArtOAuth, simulator: RunningSimulator) -> None:
+    body = '{"error":"invalid_request","error_code":3,"error_description":"what somebody typed"}'
+    simulator.faults.add(Fault(path="/deviantart/api/v1/oauth2/user/whoami", status=400, body=body))
+    with pytest.raises(PermanentError) as raised:
+        await oauth.whoami("any")
+    assert raised.value.message.endswith("user/whoami answered 400: invalid_request [3]")
 
 
 async def test_x7_without_an_application_it_is_said_what_to_set(
@@ -131,10 +163,10 @@ async def test_x7_without_an_application_it_is_said_what_to_set(
 
 async def test_p6_what_was_revoked_is_refused(oauth: DeviantArtOAuth, simulator: RunningSimulator) -> None:
     pair = simulator.deviantart.tokens.add_account("ann")
-    await oauth.revoke("a1", pair.refresh_token)
+    await oauth.revoke(pair.refresh_token)
     with pytest.raises(PermanentError) as refused:
-        await oauth.check("a1", pair.access_token)
-    assert refused.value.code == "auth_failed"
+        await oauth.whoami(pair.access_token)
+    assert refused.value.code == "token_refused"
 
 
 async def test_x4_what_belongs_to_an_account_passes_its_gate(simulator: RunningSimulator) -> None:
@@ -150,8 +182,7 @@ async def test_x4_what_belongs_to_an_account_passes_its_gate(simulator: RunningS
     )
     watched = client(http, simulator)
     pair = simulator.deviantart.tokens.add_account("ann")
-    await watched.check("a1", pair.access_token)
     await watched.refresh("a2", pair.refresh_token)
     await watched.whoami(pair.access_token)
     await http.aclose()
-    assert passed == ["deviantart:a1", "deviantart:a2", "deviantart"]
+    assert passed == ["deviantart:a2", "deviantart"]

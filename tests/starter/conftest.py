@@ -110,7 +110,7 @@ def desk(tmp_path: Path, commands: ForkedCommands) -> Desk:
 def running(tmp_path_factory: pytest.TempPathFactory, commands: ForkedCommands) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("starter")
     with RunningSimulator() as simulator:
-        env = environment_for(folder, simulator)
+        env = environment_for(folder, simulator, FASCICLE_FILES_DIR="art")
         with start_up(folder, env) as up:
             stack = Running(Desk(folder, env, commands), up, simulator)
             _let_something_happen(stack)

@@ -79,7 +79,7 @@ def test_p6_an_account_is_connected_in_the_browser_by_its_own_visitor_only(runni
 
     def act(address: str) -> None:
         asked = _query(address)
-        assert (asked["scope"], asked["code_challenge_method"]) == ("basic stash publish browse", "S256")
+        assert (asked["scope"], asked["code_challenge_method"]) == ("basic user stash publish browse", "S256")
         pages.append(visit(f"{asked['redirect_uri']}?code=stolen&state=guessed"))
         pages.append(visit(approve(address, "ann").headers["location"]))
 

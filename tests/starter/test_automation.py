@@ -161,6 +161,7 @@ async def test_p7_the_sale_queue_at_the_command_line(studio: Studio) -> None:
     failed = studio.json("sale", "fail", sale_id, "--claim", item["claim"], "--error", "shut", "--no-retry")
     assert failed["state"] == "failed"
     assert "80 points" in studio.fascicle("sale", "list", "--state", "failed").said()
+    assert "1 sale failed: fascicle sale list" in studio.fascicle("status").said()
     assert studio.json("sale", "retry", sale_id)["state"] == "waiting"
     claim = studio.json("sale", "next")["claim"]
     assert studio.json("sale", "complete", sale_id, "--claim", claim)["state"] == "done"

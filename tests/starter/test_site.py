@@ -138,9 +138,10 @@ def test_c5_site_key_tells_the_key_of_a_title(desk: Desk, arguments: tuple[str, 
     assert told == {"title": arguments[0], "key": None if key == "none" else key}
 
 
-def test_o5_the_cli_knows_the_adapters_of_the_stack_wherever_it_is_used(
+def test_o5_the_cli_knows_the_folders_of_the_stack_wherever_it_is_used(
     running: Running, tmp_path: Path
 ) -> None:
     elsewhere = Desk(tmp_path, running.desk.env, running.desk.commands)
     shown = elsewhere.json("config")
     assert shown["FASCICLE_SITES_DIR"] == str(running.desk.folder / "sites.d")
+    assert shown["FASCICLE_FILES_DIR"] == str(running.desk.folder / "art")
