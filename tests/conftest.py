@@ -13,10 +13,11 @@ import pytest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from fascicle.domain.names import SEARCH_ATTRIBUTES, new_id
+from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
 from fascicle.storage.database import open_engine, upgrade
 from simulator.server import RunningSimulator
+from tests.databases import Databases
 from tests.harness import Harness, open_harness, settings_for, terminate_everything
 
 # Timers can be skipped, skipped ones fire at once, and continue-as-new comes early enough to be tested.
@@ -81,18 +82,31 @@ async def template(postgres: EmbeddedPostgres) -> str:
     engine = open_engine(postgres.url)
     await upgrade(engine)
     await engine.dispose()
+    # Nobody pulls the plug on these databases; those that are killed are other servers.
+    connection = await asyncpg.connect(_maintenance(postgres))
+    for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+        await connection.execute(f"alter system set {setting} = off")
+    await connection.execute("select pg_reload_conf()")
+    await connection.close()
     return "fascicle"
 
 
+def _maintenance(postgres: EmbeddedPostgres) -> str:
+    plain = postgres.url.replace("postgresql+asyncpg", "postgresql")
+    return plain.replace("/fascicle?", "/postgres?")
+
+
+@pytest.fixture(scope="session")
+async def databases(postgres: EmbeddedPostgres, template: str) -> Databases:
+    return Databases(_maintenance(postgres), template)
+
+
 @pytest.fixture
-async def database_url(postgres: EmbeddedPostgres, template: str) -> AsyncIterator[str]:
-    name = f"test_{new_id()}"
-    maintenance = postgres.url.replace("postgresql+asyncpg", "postgresql").replace("/fascicle?", "/postgres?")
-    connection = await asyncpg.connect(maintenance)
-    await connection.execute(f"create database {name} template {template}")
+async def database_url(postgres: EmbeddedPostgres, databases: Databases) -> AsyncIterator[str]:
+    """An empty database for this test alone."""
+    name = await databases.take()
     yield postgres.url.replace("/fascicle?", f"/{name}?")
-    await connection.execute(f"drop database {name} with (force)")
-    await connection.close()
+    await databases.give_back(name)
 
 
 @pytest.fixture(scope="session")
@@ -119,10 +133,17 @@ async def client(session_client: Client) -> AsyncIterator[Client]:
     await terminate_everything(session_client)
 
 
-@pytest.fixture
-def simulator() -> Iterator[RunningSimulator]:
+@pytest.fixture(scope="session")
+def shared_simulator() -> Iterator[RunningSimulator]:
     with RunningSimulator() as running:
         yield running
+
+
+@pytest.fixture
+def simulator(shared_simulator: RunningSimulator) -> RunningSimulator:
+    """Empty, without faults. Starting one takes a quarter of a second, so they share it."""
+    shared_simulator.simulation.reset()
+    return shared_simulator
 
 
 @pytest.fixture

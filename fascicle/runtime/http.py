@@ -1,6 +1,7 @@
 """The one HTTP client (X4): gate, SSRF guard, caps, honest User-Agent; failures come out as our errors."""
 
 import asyncio
+import functools
 import re
 import ssl
 import time
@@ -293,11 +294,17 @@ async def _without_losing_the_answer(bookkeeping: Awaitable[None]) -> None:
         log.warning("gate_not_told", error=error.message)
 
 
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Reading the authorities takes 40 ms: once is enough, for us and for httpx, which would, too."""
+    return ssl.create_default_context(cafile=certifi.where())
+
+
 def _guarded_transport(guard: HostGuard) -> httpx.AsyncHTTPTransport:
-    transport = httpx.AsyncHTTPTransport(trust_env=False)
+    transport = httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False)
     # httpx takes no network backend of its own; the pool is replaced before it is ever used.
     transport._pool = httpcore.AsyncConnectionPool(
-        ssl_context=ssl.create_default_context(cafile=certifi.where()),
+        ssl_context=_tls(),
         network_backend=GuardedBackend(guard),
         max_connections=100,
         max_keepalive_connections=20,

@@ -104,7 +104,6 @@ def test_x7_empty_and_too_large_files_are_refused(size: int) -> None:
 
 def _file(n: int = 1, **known: Any) -> FileProgress:
     progress: dict[str, Any] = {
-        "stored": True,
         "item_id": "7",
         "has_baseline": True,
         "intent_at": None,

@@ -34,7 +34,7 @@ async def test_x4_concurrent_callers_are_spaced_by_the_floor(engine: AsyncEngine
     instants = sorted(await asyncio.gather(*(instant(g) for g in [one, other] * 20)))
     gaps = [b - a for a, b in pairwise(instants)]
     # The instants themselves are exact in the database; what is added here is the time of the answer.
-    assert instants[-1] - instants[0] >= 39 * POLICY.floor - 0.05
+    assert instants[-1] - instants[0] >= 39 * POLICY.floor - 0.5
     assert min(gaps) > 0
 
 
