@@ -1,6 +1,7 @@
 """Real servers for the whole session; a database of its own for each test."""
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -48,6 +49,13 @@ _FIRST = ("chaos", "starter", "workflows", "histories")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {folder: place for place, folder in enumerate(_FIRST)}
     items.sort(key=lambda item: places.get(item.path.parent.name, len(_FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    # As the worker does: what was imported and collected is no garbage.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)
