@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from activities.looking_after import look_after_post
 from fascicle.domain.post import PostState
 from fascicle.domain.publishing import Step, next_step
-from fascicle.storage import publishing
+from fascicle.storage import post_queue, publishing
 from fascicle.storage.database import transaction
 
 # Whoever ends their turn wakes the next; this is for the wake-up that got lost.
@@ -105,7 +105,7 @@ class Planner:
         """Draw the jitter, once for each `publish_at`."""
         if post["due_at"] is None or post["planned_for"] != post["publish_at"]:
             post["due_at"] = _due_at(post["publish_at"], post["jitter_seconds"])
-            await publishing.plan_for(connection, post["id"], post["due_at"])
+            await post_queue.plan_for(connection, post["id"], post["due_at"])
 
     async def _wait_before_turn(
         self, connection: AsyncConnection, post: dict[str, Any], now: datetime
@@ -116,7 +116,7 @@ class Planner:
             return {"why": f"until {post['due_at']:%Y-%m-%d %H:%M:%S} UTC", "wait_seconds": seconds}
         if post["account_paused_at"]:
             return {"why": _paused(post)}
-        before = await publishing.take_turn(connection, post, now)
+        before = await post_queue.take_turn(connection, post, now)
         if before:
             posts = "1 post" if before == 1 else f"{before} posts"
             return {
@@ -144,7 +144,7 @@ class Planner:
 
     async def _wake_next(self, account_id: str, now: datetime) -> None:
         async with transaction(self._engine) as connection:
-            following = await publishing.next_of_account(connection, account_id, now)
+            following = await post_queue.next_of_account(connection, account_id, now)
         if following is not None:
             with contextlib.suppress(RPCError):  # it wakes by itself, only later
                 await look_after_post(

@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from activities.heartbeat import heartbeating
 from activities.looking_after import look_after_post
 from fascicle.runtime.logs import get_logger
-from fascicle.storage import mail, publishing
+from fascicle.storage import mail, post_queue
 from fascicle.storage import notification as notifications
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
@@ -79,7 +79,7 @@ class ReconcileActivities:
     async def _see_to_overdue(self, now: datetime) -> int:
         """Posts that nobody brings out (P9)."""
         async with transaction(self._engine) as connection:
-            overdue = await publishing.overdue(
+            overdue = await post_queue.overdue(
                 connection, before=now - _POST_IS_LATE, now=now, limit=_POSTS_PER_PAGE
             )
         return await self._see_to(overdue)
@@ -89,7 +89,7 @@ class ReconcileActivities:
         seen_to, seen, last = 0, 0, _FROM_THE_FIRST
         while seen < _MOST_POSTS:
             async with transaction(self._engine) as connection:
-                page = await publishing.unplanned(connection, after=last, limit=_POSTS_PER_PAGE)
+                page = await post_queue.unplanned(connection, after=last, limit=_POSTS_PER_PAGE)
             if not page:
                 break
             last = page[-1]["publish_at"], page[-1]["id"]

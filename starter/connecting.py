@@ -12,7 +12,7 @@ from fascicle.domain.errors import FascicleError, MustWait, PermanentError, Retr
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.deviantart_oauth import SITE, DeviantArtOAuth, Invitation, Person, TokenPair
 from fascicle.storage import account as accounts
-from fascicle.storage import publishing
+from fascicle.storage import post_queue
 from fascicle.storage.database import transaction
 from starter.output import print_note
 
@@ -92,7 +92,7 @@ async def wake_posts(dependencies: Dependencies, client: Client, account_id: str
     woken, last = 0, ""
     while True:
         async with transaction(dependencies.engine) as connection:
-            page = await publishing.unfinished(connection, account_id=account_id, after=last)
+            page = await post_queue.unfinished(connection, account_id=account_id, after=last)
         if not page:
             return woken
         last = page[-1]["id"]

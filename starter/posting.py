@@ -15,7 +15,7 @@ from fascicle.domain.names import new_id, publish_workflow_id
 from fascicle.domain.post import CHECKED, MAX_FILES, check_post, check_size
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import post as posts
-from fascicle.storage import publishing
+from fascicle.storage import post_queue
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
 from starter.output import progress_bar
@@ -53,7 +53,7 @@ async def ensure_publishing(dependencies: Dependencies, client: Client) -> int:
     started, last = 0, ""
     while True:
         async with transaction(dependencies.engine) as connection:
-            page = await publishing.unfinished(connection, after=last)
+            page = await post_queue.unfinished(connection, after=last)
         if not page:
             return started
         last = page[-1]["id"]

@@ -5,7 +5,6 @@ before it, so that a worker that was given up for dead cannot interfere with its
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -21,23 +20,6 @@ from post p join account a on a.id = p.account_id where p.id = :id and p.deleted
 """)
 
 _FILES = text("select * from post_file where post_id = :id and deleted_at is null order by position, id")
-
-# Those of the account under way, and those due that came before.
-_BEFORE = text("""
-select count(*) from post other
-where other.account_id = :account and other.id <> :id and other.deleted_at is null
-  and (other.state in ('uploading', 'publishing')
-       or other.state = 'scheduled' and coalesce(other.due_at, other.publish_at) <= :now
-          and (coalesce(other.due_at, other.publish_at), other.created_at, other.id)
-              < (:due, cast(:created as timestamptz), :id))
-""")
-
-_NEXT = text("""
-select id, title, account_id from post
-where account_id = :account and state = 'scheduled' and deleted_at is null
-  and coalesce(due_at, publish_at) <= :now
-order by coalesce(due_at, publish_at), created_at, id limit 1
-""")
 
 _INTEND = text("""
 update post_file set
@@ -64,35 +46,6 @@ def progress_of(file: dict[str, Any]) -> FileProgress:
         intent_at=file["intent_at"],
         published=file["published_at"] is not None,
     )
-
-
-async def plan_for(connection: AsyncConnection, post_id: str, due_at: datetime) -> None:
-    await connection.execute(
-        text("update post set due_at = :due, planned_for = publish_at where id = :id"),
-        {"id": post_id, "due": due_at},
-    )
-
-
-async def take_turn(connection: AsyncConnection, post: dict[str, Any], now: datetime) -> int:
-    """scheduled → uploading, if nobody of the account comes before. Returns how many do: 0 is the turn."""
-    await connection.execute(
-        text("select pg_advisory_xact_lock(hashtextextended(:turn, 0))"),
-        {"turn": f"turn:{post['account_id']}"},
-    )
-    values = {"account": post["account_id"], "id": post["id"], "now": now}
-    values |= {"due": post["due_at"], "created": post["created_at"]}
-    before = int(await connection.scalar(_BEFORE, values) or 0)
-    if not before:
-        await set_state(connection, post["id"], PostState.UPLOADING)
-        await note(connection, post["id"], "begun", {"late_seconds": (now - post["due_at"]).total_seconds()})
-    return before
-
-
-async def next_of_account(
-    connection: AsyncConnection, account_id: str, now: datetime
-) -> dict[str, Any] | None:
-    row = (await connection.execute(_NEXT, {"account": account_id, "now": now})).mappings().first()
-    return None if row is None else dict(row)
 
 
 async def set_state(connection: AsyncConnection, post_id: str, state: PostState, **error: str | None) -> None:
@@ -310,56 +263,3 @@ async def note(
         {"id": post_id, "kind": kind, "detail": None if detail is None else orjson.dumps(detail).decode()},
     )
     return int(number or 0)
-
-
-_UNPLANNED = text("""
-select id, title, account_id, publish_at from post
-where state in ('scheduled', 'uploading', 'publishing') and planned_for is distinct from publish_at
-  and deleted_at is null
-  and (publish_at, id) > (coalesce(cast(:after as timestamptz), '-infinity'), :after_id)
-order by publish_at, id limit :limit
-""")
-
-# The least recently seen to first: however many wait for their turn, nobody is overlooked behind them.
-_OVERDUE = text("""
-update post set reconciled_at = :now
-where id in (
-  select p.id from post p join account a on a.id = p.account_id
-  where p.state in ('scheduled', 'uploading', 'publishing') and p.due_at < :before and p.deleted_at is null
-    and a.paused_at is null
-  order by p.reconciled_at nulls first, p.due_at limit :limit)
-returning id, title, account_id
-""")
-
-_UNFINISHED = text("""
-select id, title, account_id from post
-where state in ('scheduled', 'uploading', 'publishing') and deleted_at is null and id > :after
-  and (cast(:account as text) is null or account_id = :account)
-order by id limit :limit
-""")
-
-
-async def unplanned(
-    connection: AsyncConnection, *, after: tuple[datetime | None, str] = (None, ""), limit: int
-) -> list[dict[str, Any]]:
-    """Scheduled by somebody who could not tell its workflow: another program, or one of ours that died.
-
-    `after`: the time and id of the last one seen.
-    """
-    rows = await connection.execute(_UNPLANNED, {"after": after[0], "after_id": after[1], "limit": limit})
-    return [dict(row) for row in rows.mappings()]
-
-
-async def overdue(
-    connection: AsyncConnection, *, before: datetime, now: datetime, limit: int
-) -> list[dict[str, Any]]:
-    rows = await connection.execute(_OVERDUE, {"before": before, "now": now, "limit": limit})
-    return [dict(row) for row in rows.mappings()]
-
-
-async def unfinished(
-    connection: AsyncConnection, *, account_id: str | None = None, after: str = "", limit: int = 500
-) -> list[dict[str, Any]]:
-    """Of one account or of all, in the order of their ids."""
-    rows = await connection.execute(_UNFINISHED, {"account": account_id, "after": after, "limit": limit})
-    return [dict(row) for row in rows.mappings()]
