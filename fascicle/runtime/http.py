@@ -2,23 +2,19 @@
 
 import asyncio
 import functools
-import re
 import ssl
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 from urllib.parse import urlencode, urljoin
 
 import certifi
 import httpcore
 import httpx
-import orjson
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
 from fascicle.storage.gate import Slot
@@ -26,9 +22,6 @@ from fascicle.storage.gate import Slot
 log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
-# Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
-_BAN_SECONDS = 900.0
-_LONGEST_WAIT = 24 * 3600.0
 
 
 # After any other error the request may have arrived, whatever was answered.
@@ -82,35 +75,6 @@ class HttpLimits:
     gate_patience_seconds: float = 5
 
 
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    url: str
-    headers: httpx.Headers
-    body: bytes
-
-    @property
-    def place(self) -> str:
-        """The address for people: without its query."""
-        return self.url.partition("?")[0]
-
-    @property
-    def not_modified(self) -> bool:
-        return self.status == 304
-
-    def json(self) -> Any:
-        """The body as JSON. Garbage is retryable: sites answer an HTML page for a minute and recover."""
-        try:
-            return orjson.loads(self.body)
-        except orjson.JSONDecodeError as error:
-            start = self.body[:60].decode("utf-8", "replace")
-            raise RetryableError(
-                "bad_answer",
-                f"{self.place} answered something that is not JSON: {start!r}",
-                http_status=self.status,
-            ) from error
-
-
 class HttpClient:
     def __init__(self, *, gates: GateBook, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
         self._gates = gates
@@ -140,7 +104,7 @@ class HttpClient:
         headers = {name: value for name, value in conditions.items() if value}
         request = self._client.build_request("GET", url, params=params, headers=headers)
         for _ in range(self._limits.max_redirects + 1):
-            answer = await self._send_through_gate(request, gate, _raise_for_status)
+            answer = await self._send_through_gate(request, gate, raise_for_status)
             if answer.status not in _REDIRECTS:
                 return answer
             request = self._redirected(answer, headers)
@@ -183,7 +147,7 @@ class HttpClient:
             allowed = httpx.Timeout(timeout_seconds, connect=connecting, pool=connecting)
             request.extensions["timeout"] = allowed.as_dict()
         return await self._send_through_gate(
-            request, gate, judge or _raise_for_status, before_sending, timeout_seconds, patience_seconds
+            request, gate, judge or raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
 
     def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
@@ -321,57 +285,3 @@ def _redirect_target(answer: Answer) -> str:
     if not target.startswith(("http://", "https://")):
         raise PermanentError("blocked_address", f"{answer.place} redirects to {target[:100]!r}.")
     return target
-
-
-def _raise_for_status(answer: Answer) -> None:
-    status = answer.status
-    if status < 400:
-        return
-    said = f"{answer.place} answered {status}"
-    if detail := _detail(answer):
-        said += f": {detail}"
-    wait = retry_after(answer.headers)
-    if status == 429:
-        raise MustWait("rate_limited", said, seconds=wait or 30.0, refused=True, http_status=status)
-    if status >= 500 and wait is not None:
-        raise MustWait("unavailable", said, seconds=wait, refused=True, http_status=status)
-    if status == 403:
-        raise MustWait("blocked", said, seconds=wait or _BAN_SECONDS, refused=True, http_status=status)
-    if status in (404, 410):
-        raise PermanentError("not_found", said, http_status=status)
-    if status == 401:
-        raise PermanentError("auth_failed", said, http_status=status)
-    if status >= 500 or status == 408:
-        raise RetryableError("server_error", said, http_status=status)
-    raise PermanentError("bad_request", said, http_status=status)
-
-
-def _detail(answer: Answer) -> str | None:
-    """The first error of a JSON error body, if it has one; sites put the useful words there."""
-    if "json" not in answer.headers.get("content-type", ""):
-        return None
-    try:
-        errors = orjson.loads(answer.body)["errors"]
-        return str(errors[0].get("detail") or errors[0].get("title"))[:200]
-    except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError):
-        return None
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: `Retry-After` as seconds or HTTP date, or MangaDex's UNIX timestamp."""
-    wait = _seconds_or_date(headers.get("retry-after"))
-    if wait is None and re.fullmatch("[0-9]{1,12}", stamp := headers.get("x-ratelimit-retry-after", "")):
-        wait = int(stamp) - time.time()
-    return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
-
-
-def _seconds_or_date(value: str | None) -> float | None:
-    if value is None:
-        return None
-    if value.isascii() and value.strip().isdigit():
-        return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()

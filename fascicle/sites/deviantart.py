@@ -11,7 +11,8 @@ from typing import Any
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.publishing import GalleryEntry
-from fascicle.runtime.http import NEVER_SENT, Answer, Gated, HttpClient, StreamedBody
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import NEVER_SENT, Gated, HttpClient, StreamedBody
 from fascicle.sites.deviantart_answers import bearing, described, judge_read, refusal
 from fascicle.sites.deviantart_answers import said as _json
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.runtime.http import Answer, retry_after
+from fascicle.runtime.answers import Answer, retry_after
 
 HEADERS = {"dA-minor-version": "20240701"}
 

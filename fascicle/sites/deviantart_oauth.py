@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites.deviantart_answers import (
     HEADERS,
     bad_answer,

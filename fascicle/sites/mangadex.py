@@ -14,7 +14,8 @@ from fascicle.domain.chapter import (
     Upload,
 )
 from fascicle.domain.errors import RetryableError
-from fascicle.runtime.http import Answer, HttpClient
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import HttpClient
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.fields import count as _count
 from fascicle.sites.fields import text as _text

@@ -6,7 +6,8 @@ from typing import Any
 
 from fascicle.domain.chapter import ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.runtime.http import Answer, HttpClient
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import HttpClient
 from fascicle.sites import fields
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_title

@@ -9,7 +9,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import RetryableError
-from fascicle.runtime.http import Answer, HttpClient
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import HttpClient
 from fascicle.sites import fields
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_number, label_title

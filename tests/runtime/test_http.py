@@ -13,7 +13,8 @@ import pytest
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Gated, HttpClient, HttpLimits, retry_after
+from fascicle.runtime.answers import retry_after
+from fascicle.runtime.http import Gated, HttpClient, HttpLimits
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates

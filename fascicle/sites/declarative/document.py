@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import jsonpath
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from fascicle.runtime.http import Answer
+from fascicle.runtime.answers import Answer
 from fascicle.sites.declarative.pick import Pick
 
 # Before a regex sees it: nothing worth keeping is longer.

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel
 
 from fascicle.domain.errors import RetryableError
-from fascicle.runtime.http import Answer
+from fascicle.runtime.answers import Answer
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import Paging
 from fascicle.sites.declarative.document import Document, value

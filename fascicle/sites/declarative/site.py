@@ -11,7 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Answer, Gated, HttpClient
+from fascicle.runtime.answers import Answer
+from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
 from fascicle.sites.declarative.document import Document, Row, open_document, value
