@@ -29,7 +29,7 @@ T = TypeVar("T")
 # What only the operator can mend: the posts wait for it, they do not fail by it.
 _KEYS = frozenset({"key_unknown", "cannot_decrypt", "no_key", "wrong_setting"})
 _OPERATORS_BUSINESS = _KEYS | {"client_refused", "no_client", "no_refresh_token"}
-_OPERATOR_SECONDS = 300.0
+_OPERATOR_SECONDS = 60.0
 
 
 class StepInput(BaseModel):

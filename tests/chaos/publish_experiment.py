@@ -164,7 +164,16 @@ class PublishExperiment:
             states = [await self._state(run) for run in runs]
             return all(state in ("published", "unconfirmed") for state in states)
 
-        await eventually(settled, within=ROUND_SECONDS, what="all posts of a round")
+        try:
+            await eventually(settled, within=ROUND_SECONDS, what="all posts of a round")
+        except AssertionError as error:
+            stuck = await self._harness.rows(
+                """select p.title, p.state, p.attempts, p.waiting_for, p.last_error, p.due_at, p.planned_for,
+                     a.paused_reason, f.submits, f.intents, f.intent_at, f.unclear
+                   from post p join account a on a.id = p.account_id join post_file f on f.post_id = p.id
+                   where p.state not in ('published', 'unconfirmed')"""
+            )
+            raise AssertionError("\n".join(str(row) for row in stuck)) from error
 
     async def _do_what_people_do(self) -> None:
         """Connect accounts whose token was lost, try again what failed; and the Schedule's reconciliation."""
