@@ -79,16 +79,23 @@ class HttpClient:
     def __init__(self, *, gates: GateBook, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
         self._gates = gates
         self._limits = limits
-        self._client = httpx.AsyncClient(
-            transport=_guarded_transport(guard),
-            headers={"User-Agent": user_agent},
-            timeout=httpx.Timeout(limits.timeout_seconds),
+        self._guard = guard
+        self._user_agent = user_agent
+
+    @functools.cached_property
+    def _client(self) -> httpx.AsyncClient:
+        """Made at the first request: most commands make none."""
+        return httpx.AsyncClient(
+            transport=_guarded_transport(self._guard),
+            headers={"User-Agent": self._user_agent},
+            timeout=httpx.Timeout(self._limits.timeout_seconds),
             follow_redirects=False,
             trust_env=False,
         )
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        if "_client" in vars(self):
+            await self._client.aclose()
 
     async def get(
         self,

@@ -20,7 +20,7 @@ from tests.chaos.experiments import (
 from tests.chaos.up_experiment import UpExperiment, UpReport
 from tests.starter.services import Site, open_site
 
-MOMENTS = ("storing", "sending", "seed 1", "seed 2")
+MOMENTS = ("storing", "sending", "seed 1")
 
 
 class Experiments:

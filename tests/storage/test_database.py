@@ -2,15 +2,27 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import PermanentError, RetryableError
-from fascicle.storage.database import asyncpg_url, open_engine, ping, schema_versions, transaction, upgrade
+from fascicle.storage import database
+from fascicle.storage.database import (
+    asyncpg_url,
+    newest_version,
+    open_engine,
+    ping,
+    schema_versions,
+    transaction,
+    upgrade,
+)
 from fascicle.storage.tables import metadata
 
 
@@ -78,3 +90,9 @@ def test_a_hosted_databases_sslmode_is_understood() -> None:
 def test_x7_other_urls_are_not(url: str) -> None:
     with pytest.raises(ValueError, match="URL"):
         asyncpg_url(url)
+
+
+def test_the_newest_version_is_the_one_that_upgrades_lead_to() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(database.__file__).parent / "migrations"))
+    assert newest_version() == ScriptDirectory.from_config(config).get_current_head()

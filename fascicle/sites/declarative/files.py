@@ -22,6 +22,8 @@ from fascicle.sites.declarative.site import DeclarativeSite, site_of
 SHORTEST_INTERVAL = 0.5
 _LARGEST_FILE = 100_000
 _ENDINGS = (".yaml", ".yml")
+# The same in C is ten times as fast; every command reads these files.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_WORDS = {"missing": "is missing", "extra_forbidden": "is no known entry; docs/adapters.md lists them"}
 
 
@@ -110,7 +112,7 @@ def _read_yaml(file: Path) -> dict[Any, Any]:
     try:
         if file.stat().st_size > _LARGEST_FILE:
             raise UsageError("adapter_broken", f"{file} is larger than {_LARGEST_FILE:,} bytes.")
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe one
     except OSError as error:
         raise UsageError("adapter_broken", f"{file} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
