@@ -22,26 +22,11 @@ from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.account import AccountActivities
-from activities.automation import AutomationActivities
-from activities.backfill import BackfillActivities
-from activities.chapter import ChapterActivities
-from activities.dead_letter import DeadLetterActivities
+from activities.by_queue import activities_by_queue
 from activities.interceptor import FascicleInterceptor
-from activities.mail import MailActivities
 from activities.metrics import Metrics
-from activities.next_check import PollPolicy
-from activities.notify import NotifyActivities
-from activities.post import PostActivities
-from activities.post_plan import Planner, PublishPolicy
-from activities.publish import PublishActivities
-from activities.reconcile import ReconcileActivities
-from activities.replay import ReplayActivities
-from activities.source import SourceActivities
-from activities.storage_cleanup import StorageCleanupActivities
-from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
-from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
+from fascicle.domain.names import FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.settings import Settings, load_settings
@@ -60,7 +45,7 @@ from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
 from workflows.source import SourceWorkflow
 from workflows.storage_cleanup import StorageCleanupWorkflow
-from workflows.sweep import FAILURES_UNTIL_LOST, SweepWorkflow
+from workflows.sweep import SweepWorkflow
 from workflows.token_maintenance import TokenMaintenanceWorkflow
 
 WORKFLOWS: Sequence[type] = (
@@ -78,131 +63,10 @@ WORKFLOWS: Sequence[type] = (
     AutomationWorkflow,
     StorageCleanupWorkflow,
 )
-# Beyond the delay before it, how long telling followers may take before somebody else looks after it.
-TELLING_TAKES = timedelta(minutes=2)
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 
 log = get_logger("fascicle.worker")
-
-
-def activities_by_queue(
-    client: Client, dependencies: Dependencies, metrics: Metrics
-) -> dict[str, list[Callable[..., Any]]]:
-    """Which activities each task queue serves."""
-    settings, engine = dependencies.settings, dependencies.engine
-    policy = _poll_policy(settings)
-    sweep = SweepActivities(engine, dependencies.sites, client, _sweep_policy(settings), metrics)
-    source = SourceActivities(engine, dependencies.sites, policy, metrics)
-    delay = settings.notify_delay_seconds
-    backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
-    replay = ReplayActivities(engine, dependencies.sites, policy)
-    reconcile = ReconcileActivities(
-        engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
-    )
-    chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
-    dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
-    automation = AutomationActivities(
-        engine, client, every=timedelta(seconds=settings.automation_every_seconds)
-    )
-    notify = NotifyActivities(
-        engine,
-        dependencies.notifier,
-        metrics,
-        retry_base_seconds=settings.retry_base_seconds,
-        daily_cap=settings.notify_daily_cap,
-    )
-    planner = Planner(engine, client, _publish_policy(settings))
-    post = PostActivities(engine, planner, metrics)
-    publish = PublishActivities(
-        engine,
-        planner,
-        dependencies.tokens,
-        dependencies.deviantart,
-        dependencies.objects,
-        settings.account_gate,
-        metrics,
-    )
-    account = AccountActivities(engine, dependencies.tokens)
-    mail = MailActivities(engine, dependencies.notifier, settings)
-    cleanup = StorageCleanupActivities(
-        engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
-    )
-    return {
-        MAIN_QUEUE: [
-            source.record_poll_failure,
-            sweep.record_sweep_failure,
-            sweep.release_sources,
-            source.record_pause,
-            source.pin_cadence,
-            backfill.list_owed,
-            chapter.store_chapter,
-            dead_letter.bury,
-            dead_letter.age_out,
-            dead_letter.list_letters,
-            dead_letter.reopen,
-            dead_letter.put_back,
-            reconcile.find_orphans,
-            notify.announce_chapter,
-            notify.compose_digests,
-            post.plan_post,
-            post.change_post,
-            post.record_attempt,
-            account.list_due_accounts,
-            account.warn_expiring,
-            automation.fire_automations,
-            automation.look_after_posts,
-            cleanup.remove_deleted_files,
-        ],
-        FETCH_QUEUE: [
-            source.poll_source,
-            backfill.backfill_source,
-            replay.find_chapters,
-            sweep.sweep_site,
-            account.renew_account,
-        ],
-        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail],
-        PUBLISH_QUEUE: [
-            publish.check_account,
-            publish.upload_file,
-            publish.take_baseline,
-            publish.publish_file,
-            publish.look_for_file,
-        ],
-    }
-
-
-def _poll_policy(settings: Settings) -> PollPolicy:
-    sweep_interval = timedelta(seconds=settings.sweep_seconds)
-    return PollPolicy(
-        intervals=settings.intervals,
-        breaker=settings.breaker,
-        complete_every=timedelta(hours=settings.complete_listing_hours),
-        children_per_poll=settings.children_per_poll,
-        told_within=timedelta(seconds=settings.notify_delay_seconds) + TELLING_TAKES,
-        sweep_interval=sweep_interval,
-        sweep_overlap=timedelta(seconds=settings.sweep_overlap_seconds),
-        sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 4) * sweep_interval + timedelta(minutes=1),
-        sweep_net=timedelta(hours=settings.sweep_net_hours),
-    )
-
-
-def _publish_policy(settings: Settings) -> PublishPolicy:
-    return PublishPolicy(
-        attempts=settings.publish_attempts,
-        retry_seconds=settings.publish_retry_seconds,
-        looks=settings.publish_look_seconds,
-        timeout_seconds=settings.publish_timeout_seconds,
-        file_max_bytes=settings.file_max_bytes,
-    )
-
-
-def _sweep_policy(settings: Settings) -> SweepPolicy:
-    return SweepPolicy(
-        interval=timedelta(seconds=settings.sweep_seconds),
-        overlap=timedelta(seconds=settings.sweep_overlap_seconds),
-        intervals=settings.intervals,
-    )
 
 
 def build_workers(

@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.sweep import SweepActivities, SweepFailure, SweepInput, SweepResult
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import FETCH_QUEUE
-    from fascicle.domain.sweep import SweepProgress
+    from fascicle.domain.sweep import FAILURES_UNTIL_LOST, SweepProgress
     from workflows import policies
     from workflows.failures import error_record
 
@@ -23,8 +23,6 @@ _IDLE = timedelta(minutes=15)
 _MOST_REFUSALS = 20
 # A site that keeps failing is asked ever less often, down to once in so many intervals.
 _MOST_PATIENCE = 16
-# How many sweeps in a row may fail before the sources keep their own time again.
-FAILURES_UNTIL_LOST = 3
 
 
 class SweepState(BaseModel):

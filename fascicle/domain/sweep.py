@@ -11,6 +11,8 @@ from fascicle.domain.chapter import LatestEntry
 _REMEMBERED = 1000
 # An upload that is listed but cannot be found in its series' own list wakes the source this often.
 MOST_WAKES = 3
+# How many sweeps in a row may fail before the sources keep their own time again.
+FAILURES_UNTIL_LOST = 3
 
 
 class SweepCursor(BaseModel):
