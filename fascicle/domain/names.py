@@ -63,6 +63,11 @@ def publish_workflow_id(post_id: str) -> str:
     return f"publish-{post_id}"
 
 
+def fic_workflow_id(key: str) -> str:
+    """`fic-{site}-{kind}-{id}` (F1)."""
+    return f"fic-{key}"
+
+
 def ingest_job_key(source_id: str, chapter_key: str) -> str:
     """The dedup key of C4."""
     return f"{source_id}:{chapter_key}"

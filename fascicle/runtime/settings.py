@@ -1,14 +1,25 @@
 """Settings: from the environment and `.env`, typed, checked at start (O8)."""
 
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import load_dotenv
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from fascicle.domain.ao3 import ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
@@ -37,6 +48,17 @@ def _site_variables() -> dict[str, str]:
 
 CommaList = Annotated[list[str], NoDecode, BeforeValidator(_split)]
 CommaFloats = Annotated[list[Annotated[float, Field(ge=0)]], NoDecode, BeforeValidator(_split)]
+
+
+def _ordered(value: list[float]) -> list[float]:
+    if len(value) == 1:
+        value = value * 2
+    if len(value) != 2 or value[0] > value[1]:
+        raise ValueError("must be two numbers, the smaller first: 10,20")
+    return value
+
+
+Range = Annotated[CommaFloats, AfterValidator(_ordered)]
 BaseUrl = Annotated[str, BeforeValidator(_http_base)]
 Seconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -152,6 +174,53 @@ class Settings(BaseSettings):
     client_token: SecretStr | None = None
     """Set: clients of the sale queue may use its HTTP routes on the ops server with this bearer token."""
 
+    ao3_url: BaseUrl = "https://archiveofourown.org"
+    ao3_interval_seconds: float = 20
+    """Between any two requests of the whole installation. 20 is the floor: more is welcome, less is refused,
+    unless `ao3_url` is a server of your own (one that `allow_hosts` names)."""
+    ao3_jitter: float = Field(0.5, ge=0)
+    """Each distance is longer by up to this share."""
+    ao3_think_seconds: Range = [0.5, 2.0]
+    """Before each request, on top."""
+    ao3_pause_jobs: Range = [10.0, 20.0]
+    """After so many jobs, drawn anew each time, a longer pause of ..."""
+    ao3_pause_seconds: Range = [60.0, 180.0]
+    ao3_cooldown_errors: int = Field(3, ge=1)
+    """So many failures in a row, and nobody goes there for ..."""
+    ao3_cooldown_seconds: Seconds = 600
+
+    ffn_url: BaseUrl = "https://www.fanfiction.net"
+    fictionpress_url: BaseUrl = "https://www.fictionpress.com"
+    wattpad_url: BaseUrl = "https://www.wattpad.com"
+    royalroad_url: BaseUrl = "https://www.royalroad.com"
+    spacebattles_url: BaseUrl = "https://forums.spacebattles.com"
+    sufficientvelocity_url: BaseUrl = "https://forums.sufficientvelocity.com"
+    fic_interval_seconds: float = Field(5, ge=0)
+    """Between two requests to a fic site other than AO3."""
+    fic_instant_seconds: float = Field(3, ge=0)
+    """How long a submitter is kept waiting for a result before the job is left to itself (F4)."""
+    fic_attempts: int = Field(5, ge=1)
+    fic_retry_seconds: Seconds = 60
+    """Before the second attempt of a job; doubled before each further one."""
+    fic_expire_hours: Seconds = 24
+    """A job that is not done by then is given up."""
+    fic_kept_days: Seconds = 90
+    """How long a finished job is remembered; what was read stays."""
+    fic_tell_start: bool = False
+    """Tell subscribers when their fic's turn has come, too."""
+    fic_processes: int = Field(1, ge=1, le=16)
+    """Processes that read pages of sites other than AO3."""
+    ship_rules: Path = Path("ship_rules.yaml")
+    """Which fics belong here (docs/fics.md). No such file: all of them."""
+
+    discord_url: BaseUrl = "https://discord.com/api/v10"
+    discord_public_key: str | None = None
+    """Set: the ops server answers Discord's interactions (docs/fics.md)."""
+    discord_application_id: str | None = None
+    discord_bot_token: SecretStr | None = None
+    discord_moderator_roles: CommaList = []
+    """Ids of roles that may do what moderators do; who may manage the server may anyway."""
+
     files_dir: Path | None = None
     """Where posts' files lie unless S3 is set. Unset: `files` in the data folder."""
     file_max_bytes: int = Field(30_000_000, ge=1)
@@ -205,6 +274,20 @@ class Settings(BaseSettings):
             parse_keys(value.get_secret_value())
         return value
 
+    @field_validator("discord_public_key")
+    @classmethod
+    def _ed25519(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch("[0-9a-fA-F]{64}", value):
+            raise ValueError("must be the 64 hexadecimal digits of the application's public key")
+        return value
+
+    @model_validator(mode="after")
+    def _polite_to_ao3(self) -> "Settings":
+        floor = ao3_floor(self.ao3_url, self.allow_hosts)
+        if not self.ao3_interval_seconds >= floor:
+            raise ValueError(f"FASCICLE_AO3_INTERVAL_SECONDS: must be {floor:g} or more for {self.ao3_url}")
+        return self
+
     @property
     def intervals(self) -> dict[Cadence, timedelta]:
         return {
@@ -242,5 +325,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def _variable(location: tuple[int | str, ...]) -> str:
-    name = str(location[0]) if location else "?"
+    if not location:  # about several at once; the message names them
+        return "settings"
+    name = str(location[0])
     return name if name.isupper() else f"FASCICLE_{name.upper()}"

@@ -18,10 +18,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from fascicle.storage import publishing_tables
+from fascicle.storage import fic_tables, publishing_tables
 from fascicle.storage.table_parts import big_id, metadata, reference, time
 
-__all__ = ["metadata", "publishing_tables"]
+__all__ = ["fic_tables", "metadata", "publishing_tables"]
 
 _MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
 
@@ -160,10 +160,14 @@ channel = Table(
     "channel",
     metadata,
     big_id(),
-    reference("user_id", "app_user.id"),
+    # Null: it is nobody's but the installation's, for what `purpose` says.
+    Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE")),
+    Column("purpose", Text),
     Column("url", Text, nullable=False),
     time("created_at", now=True),
     UniqueConstraint("user_id", "url"),
+    CheckConstraint("num_nonnulls(user_id, purpose) = 1", name="somebodys"),
+    Index("uq_channel_purpose", "purpose", unique=True),
 )
 
 library_entry = Table(
@@ -222,12 +226,14 @@ delivery = Table(
     "delivery",
     metadata,
     big_id(),
-    # About one chapter, or about all of a digest.
+    # About one chapter, about all of a digest, or about a fic.
     Column("notification_id", ForeignKey("notification.id", ondelete="CASCADE")),
     Column("digest_id", ForeignKey("digest.id", ondelete="CASCADE")),
+    Column("fic_notice_id", ForeignKey("fic_notice.id", ondelete="CASCADE")),
     reference("channel_id", "channel.id"),
     # Held here as well so that the deliveries of one chapter are one index range.
     Column("chapter_id", BigInteger),
+    Column("fic_key", Text),
     Column("state", Text, nullable=False, server_default="pending"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     time("next_attempt_at", now=True),
@@ -236,7 +242,8 @@ delivery = Table(
     Column("last_error", Text),
     UniqueConstraint("notification_id", "channel_id"),
     UniqueConstraint("digest_id", "channel_id"),
-    CheckConstraint("num_nonnulls(notification_id, digest_id) = 1", name="one_subject"),
+    UniqueConstraint("fic_notice_id", "channel_id"),
+    CheckConstraint("num_nonnulls(notification_id, digest_id, fic_notice_id) = 1", name="one_subject"),
     CheckConstraint(
         "state in ('pending', 'sending', 'sent', 'failed', 'unconfirmed', 'discarded')", name="state"
     ),
@@ -250,6 +257,11 @@ delivery = Table(
         "ix_delivery_unfinished_digest",
         "digest_id",
         postgresql_where=text("digest_id is not null and state in ('pending', 'sending')"),
+    ),
+    Index(
+        "ix_delivery_unfinished_fic",
+        "fic_key",
+        postgresql_where=text("fic_key is not null and state in ('pending', 'sending')"),
     ),
 )
 
@@ -267,6 +279,10 @@ gate = Table(
     # Refusals for coming too often, in a row; enough of them open the circuit until then (P4).
     Column("refusals", Integer, nullable=False, server_default="0"),
     time("open_until"),
+    # Who has the gate, where only one may be on the way at a time (F3).
+    Column("turn", BigInteger, nullable=False, server_default="0"),
+    # Jobs until the next longer pause.
+    Column("jobs_left", Integer),
     time("updated_at", now=True),
 )
 
