@@ -1,4 +1,4 @@
-"""What people wrote on other sites, before it is stored: HTML without anything active, titles without HTML."""
+"""What people wrote elsewhere, before it is stored: HTML without anything active, titles without HTML."""
 
 import re
 
