@@ -11,8 +11,13 @@ BACK_OFF = 2.0
 class GatePolicy:
     """`floor` is the shortest distance between two requests, `ceiling` what failures may stretch it to.
 
-    `jitter` lengthens each distance by up to that share. `refusals` in a row for coming too often open the
-    circuit for `open_seconds`; the first request after that is the probe. 0: no circuit.
+    `jitter` lengthens each distance by up to that share, `think` by so many seconds at least and at most.
+    `refusals` in a row for coming too often open the circuit for `open_seconds`; the first request after that
+    is the probe. `failures` in a row of any kind do so, too. 0: no circuit.
+
+    `lease`: only one request is on its way at a time, and the distance is counted from its end. Whoever never
+    comes back is waited for so many seconds, which must be longer than a request can take. 0: distances are
+    counted from start to start, and a slow request may be overtaken by the next.
     """
 
     floor: float
@@ -20,10 +25,29 @@ class GatePolicy:
     jitter: float = 0.0
     refusals: int = 0
     open_seconds: float = 300.0
+    failures: int = 0
+    think: tuple[float, float] = (0.0, 0.0)
+    lease: float = 0.0
+
+    def stretch(self, draw: float) -> float:
+        return 1 + self.jitter * draw
+
+    def thinking(self, draw: float) -> float:
+        least, most = self.think
+        return least + (most - least) * draw
+
+    @property
+    def usual_distance(self) -> float:
+        """What to expect of a gate that nothing has widened."""
+        return self.floor * self.stretch(0.5) + self.thinking(0.5)
 
 
 def opens(refusals: int, policy: GatePolicy) -> bool:
     return 0 < policy.refusals <= refusals
+
+
+def cools_down(failures: int, policy: GatePolicy) -> bool:
+    return 0 < policy.failures <= failures
 
 
 def after_failure(delay: float, policy: GatePolicy) -> float:

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import ssl
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +23,10 @@ from fascicle.storage.gate import Slot
 log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
+
+
+# How much later than its slot a request may set out at a gate that only one passes at a time.
+LATENESS_SECONDS = 5.0
 
 
 # After any other error the request may have arrived, whatever was answered.
@@ -51,6 +56,8 @@ class GateBook(Protocol):
     """Who keeps the gates: the database for all workers, or memory for one command (see `local_gates`)."""
 
     async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot: ...
+
+    async def returned(self, name: str, policy: GatePolicy, turn: int) -> None: ...
 
     async def blocked(self, name: str) -> Slot | None: ...
 
@@ -173,6 +180,7 @@ class HttpClient:
         patience_seconds: float | None = None,
     ) -> Answer:
         patience = self._limits.gate_patience_seconds if patience_seconds is None else patience_seconds
+        asked_at = time.monotonic()
         slot = await self._gates.reserve(gate.name, gate.policy, patience=patience)
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
@@ -180,14 +188,24 @@ class HttpClient:
         await self._wait_for(slot, gate)
         if before_sending is not None:
             await before_sending()
+        _check_not_late(slot, gate, asked_at)
         try:
-            answer = await self._send(request, timeout_seconds or self._limits.timeout_seconds)
+            answer = await self._send_and_return(request, gate, slot, timeout_seconds)
             judge(answer)
         except FascicleError as error:
             await _without_losing_the_answer(self._report_failure(gate, error))
             raise
         await _without_losing_the_answer(self._report_success(gate, slot))
         return answer
+
+    async def _send_and_return(
+        self, request: httpx.Request, gate: Gated, slot: Slot, timeout_seconds: float | None
+    ) -> Answer:
+        try:
+            return await self._send(request, timeout_seconds or self._limits.timeout_seconds)
+        finally:
+            if gate.policy.lease:
+                await _without_losing_the_answer(self._gates.returned(gate.name, gate.policy, slot.turn))
 
     async def _wait_for(self, slot: Slot, gate: Gated) -> None:
         """Sleep until the slot's instant; meanwhile the site may have told somebody else to stay away."""
@@ -255,6 +273,14 @@ class HttpClient:
             )
         elif error.retryable and error.code not in _NOT_THE_SITE:
             await self._gates.failed(gate.name, gate.policy)
+
+
+def _check_not_late(slot: Slot, gate: Gated, asked_at: float) -> None:
+    """Where only one goes at a time, whoever was held up must not set out when it may be another's turn."""
+    if gate.policy.lease and time.monotonic() - asked_at > slot.seconds + LATENESS_SECONDS:
+        raise MustWait(
+            "gate_wait", f"missed its turn at {gate.name}", seconds=gate.policy.lease, refused=False
+        )
 
 
 async def _without_losing_the_answer(bookkeeping: Awaitable[None]) -> None:

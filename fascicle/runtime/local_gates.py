@@ -16,6 +16,12 @@ class _Gate:
     blocked_until: float = 0.0
     reason: str | None = None
     refusals: int = 0
+    failures: int = 0
+
+
+def _distance(gate: _Gate, policy: GatePolicy) -> float:
+    stretch = policy.stretch(random.random())  # noqa: S311
+    return max(gate.delay, policy.floor) * stretch + policy.thinking(random.random())  # noqa: S311
 
 
 class LocalGates:
@@ -30,9 +36,12 @@ class LocalGates:
         free_at = max(now, gate.next_at, gate.blocked_until)
         if free_at - now > patience:
             return Slot(False, free_at - now, gate.reason if gate.blocked_until > now else None)
-        stretch = 1 + policy.jitter * random.random()  # noqa: S311
-        gate.next_at = free_at + max(gate.delay, policy.floor) * stretch
+        gate.next_at = free_at + _distance(gate, policy) + policy.lease
         return Slot(True, free_at - now, strained=gate.delay > policy.floor)
+
+    async def returned(self, name: str, policy: GatePolicy, turn: int) -> None:
+        gate = self._gates[name]
+        gate.next_at = time.monotonic() + _distance(gate, policy)
 
     async def blocked(self, name: str) -> Slot | None:
         gate = self._gates.get(name)
@@ -42,7 +51,7 @@ class LocalGates:
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
         gate = self._gates[name]
         gate.delay = max(policy.floor, gate.delay * rules.EASE)
-        gate.refusals = 0
+        gate.refusals = gate.failures = 0
 
     async def failed(
         self,
@@ -56,8 +65,9 @@ class LocalGates:
         gate = self._gates[name]
         gate.delay = rules.after_failure(gate.delay, policy)
         gate.refusals += refused
+        gate.failures += 1
         wait = not_before or 0.0
-        if refused and rules.opens(gate.refusals, policy):
+        if (refused and rules.opens(gate.refusals, policy)) or rules.cools_down(gate.failures, policy):
             wait = max(wait, policy.open_seconds)
         now = time.monotonic()
         gate.next_at = max(gate.next_at, now + gate.delay)

@@ -22,6 +22,9 @@ class OpenGates:
     async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot:
         return Slot(True, 0.0)
 
+    async def returned(self, name: str, policy: GatePolicy, turn: int) -> None:
+        pass
+
     async def blocked(self, name: str) -> Slot | None:
         return None
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.gate import GatePolicy
 from fascicle.storage.database import open_engine
-from fascicle.storage.gate import Gates
+from fascicle.storage.gate import Gates, count_job
 
 POLICY = GatePolicy(floor=0.05)
 
@@ -64,3 +64,44 @@ async def test_gates_do_not_hold_each_other_up(engine: AsyncEngine) -> None:
     gates = Gates(engine)
     await gates.reserve("slow", GatePolicy(floor=100), patience=0)
     assert (await gates.reserve("other", POLICY, patience=0)).seconds == 0
+
+
+LEASED = GatePolicy(floor=20, lease=40, think=(1.0, 1.0))
+
+
+async def test_f3_only_one_is_on_its_way_and_the_distance_begins_at_its_return(engine: AsyncEngine) -> None:
+    gates = Gates(engine)
+    first = await gates.reserve("ao3", LEASED, patience=5)
+    assert first.granted
+    # On its way, however long that takes; or dead: then the lease runs out, and only then the distance.
+    waits = [await gates.reserve("ao3", LEASED, patience=5) for _ in range(2)]
+    assert [(slot.granted, round(slot.seconds)) for slot in waits] == [(False, 61), (False, 61)]
+    await gates.returned("ao3", LEASED, first.turn)
+    assert round((await gates.reserve("ao3", LEASED, patience=5)).seconds) == 21
+
+
+async def test_f3_who_was_given_up_for_lost_cannot_let_others_in_early(engine: AsyncEngine) -> None:
+    gates, brief = Gates(engine), GatePolicy(floor=0.05, lease=0.05)
+    lost = await gates.reserve("ao3", brief, patience=5)
+    after = await gates.reserve("ao3", LEASED, patience=5)
+    assert after.granted
+    await gates.returned("ao3", brief, lost.turn)
+    assert (await gates.reserve("ao3", LEASED, patience=5)).seconds > 50
+
+
+async def test_f3_failures_in_a_row_cool_down_and_jobs_add_up_to_a_pause(engine: AsyncEngine) -> None:
+    gates, policy = Gates(engine), GatePolicy(floor=0.01, failures=3, open_seconds=600)
+    await gates.reserve("ao3", policy, patience=5)
+    waits = [await gates.failed("ao3", policy) for _ in range(3)]
+    assert [round(wait) for wait in waits] == [0, 0, 600]
+    blocked = await gates.blocked("ao3")
+    assert blocked is not None
+    assert blocked.reason == "cooling down after 3 failures in a row (no good answer)"
+
+    await gates.reserve("other", policy, patience=5)
+    paused = []
+    for _ in range(5):
+        async with engine.begin() as connection:
+            await count_job(connection, "other", jobs=2, pause=90)
+        paused.append(await gates.blocked("other") is not None)
+    assert paused == [False, True, True, True, True]
