@@ -1,4 +1,4 @@
-"""Seeing to it that a post has its workflow, and that the workflow looks at the post's row."""
+"""Seeing to it that a post or a fic has its workflow, and that the workflow looks at the row."""
 
 from pydantic import BaseModel
 from temporalio.client import Client
@@ -10,7 +10,8 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 
-from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, publish_workflow_id
+from fascicle.domain.fic import FicRef
+from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, fic_workflow_id, publish_workflow_id
 
 _SITE = TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), "deviantart")])
 
@@ -40,3 +41,32 @@ async def look_after_post(client: Client, post_id: str, *, title: str, account_i
         priority=Priority(priority_key=2, fairness_key=account_id),
         search_attributes=_SITE,
     )
+
+
+class FicInput(BaseModel):
+    """A fic's normal form: what its workflow is about."""
+
+    ref: FicRef
+
+
+async def look_after_fic(client: Client, ref: FicRef) -> None:
+    """Start the fic's workflow or, if it runs, have it look at its row again. Repeatable."""
+    await client.start_workflow(
+        "ParseFicWorkflow",
+        FicInput(ref=ref),
+        id=fic_workflow_id(ref.key),
+        task_queue=MAIN_QUEUE,
+        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+        start_signal=LOOK_AGAIN_SIGNAL,
+        static_summary=ref.url[:200],
+        priority=fic_priority(ref),
+        search_attributes=fic_attributes(ref),
+    )
+
+
+def fic_priority(ref: FicRef) -> Priority:
+    return Priority(priority_key=2, fairness_key=ref.site)
+
+
+def fic_attributes(ref: FicRef) -> TypedSearchAttributes:
+    return TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), ref.site)])

@@ -20,6 +20,7 @@ class Metrics:
         self._chapters = meter.create_counter("fascicle_chapters_ingested", "New chapters of a source stored")
         self._notifications = meter.create_counter("fascicle_notifications", "Notifications and messages")
         self._posts = meter.create_counter("fascicle_posts", "Posts by how they ended, and attempts repeated")
+        self._fics = meter.create_counter("fascicle_fics", "Fics by site and state, or error, they ended in")
         self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
         self._duration = meter.create_histogram_timedelta(
             "fascicle_job_duration_seconds", "How long an activity ran"
@@ -55,6 +56,9 @@ class Metrics:
 
     def count_posts(self, outcome: str, count: int = 1) -> None:
         self._posts.add(count, {"outcome": outcome})
+
+    def count_fic(self, site: str, outcome: str) -> None:
+        self._fics.add(1, {"site": site, "outcome": outcome})
 
     def job_started(self) -> None:
         self.active_jobs += 1

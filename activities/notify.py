@@ -25,7 +25,7 @@ from fascicle.storage import digest as digests
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.digest import DigestLine
-from fascicle.storage.notification import Delivery, FanOutPage
+from fascicle.storage.notification import About, Delivery, FanOutPage
 
 _FOLLOWERS_PER_PAGE = 1000
 _DELIVERIES_PER_ROUND = 200
@@ -50,9 +50,14 @@ class AnnounceResult(BaseModel):
 
 
 class DeliverInput(BaseModel):
-    chapter_id: int | None
-    """None: digests."""
+    chapter_id: int | None = None
+    fic_key: str | None = None
+    """Neither: digests."""
     now: datetime
+
+    @property
+    def about(self) -> About:
+        return self.chapter_id if self.fic_key is None else self.fic_key
 
 
 class ComposeInput(BaseModel):
@@ -161,17 +166,17 @@ class NotifyActivities:
 
     @activity.defn
     async def deliver_due(self, deliver: DeliverInput) -> DeliverResult:
-        """One round over the deliveries of a chapter, or of all digests, that are due."""
+        """One round over the deliveries of a chapter, of a fic, or of all digests, that are due."""
         clock = _running_clock(deliver.now)
         async with heartbeating():
             doubtful = await self._doubt_interrupted(deliver)
             async with transaction(self._engine) as connection:
                 due = await notifications.due(
-                    connection, deliver.chapter_id, now=clock(), limit=_DELIVERIES_PER_ROUND
+                    connection, deliver.about, now=clock(), limit=_DELIVERIES_PER_ROUND
                 )
                 messages = await _messages(connection, due)
             outcomes = await self._send_all(deliver, messages, clock)
-            next_round = await self._next_round(deliver.chapter_id, clock)
+            next_round = await self._next_round(deliver.about, clock)
         outcomes += ["unconfirmed"] * doubtful
         for outcome in set(outcomes) & set(NOTIFICATION_OUTCOMES):
             self._metrics.count_notifications(outcome, outcomes.count(outcome))
@@ -184,7 +189,7 @@ class NotifyActivities:
 
     async def _doubt_interrupted(self, deliver: DeliverInput) -> int:
         async with transaction(self._engine) as connection:
-            doubtful = await notifications.doubt_interrupted(connection, deliver.chapter_id)
+            doubtful = await notifications.doubt_interrupted(connection, deliver.about)
             for delivery_id in doubtful:
                 await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
         return len(doubtful)
@@ -234,9 +239,9 @@ class NotifyActivities:
                 error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
                 await _bury(connection, deliver, delivery.id, error, attempts=attempts)
 
-    async def _next_round(self, chapter_id: int | None, clock: Clock) -> float | None:
+    async def _next_round(self, about: About, clock: Clock) -> float | None:
         async with transaction(self._engine) as connection:
-            at = await notifications.next_attempt_at(connection, chapter_id)
+            at = await notifications.next_attempt_at(connection, about)
         return None if at is None else max(0.0, (at - clock()).total_seconds())
 
 
@@ -246,9 +251,15 @@ async def _messages(connection: AsyncConnection, due: list[Delivery]) -> list[tu
     if ids:
         for line in await digests.lines(connection, ids):
             lines[line.digest_id].append(line)
-    return [
-        (d, chapter_message(d) if d.digest_id is None else digest_message(lines[d.digest_id])) for d in due
-    ]
+    return [(d, _message(d, lines)) for d in due]
+
+
+def _message(delivery: Delivery, lines: dict[int, list[DigestLine]]) -> Message:
+    if delivery.body is not None:
+        return Message(title=delivery.title or "", body=delivery.body)
+    if delivery.digest_id is not None:
+        return digest_message(lines[delivery.digest_id])
+    return chapter_message(delivery)
 
 
 def _state_after(sent: Sent, attempts: int) -> str:
@@ -279,7 +290,11 @@ async def _bury(
         kind="deliver",
         job_key=str(delivery_id),
         workflow_id=activity.info().workflow_id or "",
-        job_input={"chapter_id": deliver.chapter_id, "delivery_id": delivery_id},
+        job_input={
+            "chapter_id": deliver.chapter_id,
+            "fic_key": deliver.fic_key,
+            "delivery_id": delivery_id,
+        },
         error=error,
         attempts=attempts,
         now=deliver.now,

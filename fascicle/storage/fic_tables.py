@@ -102,6 +102,8 @@ fic_job = Table(
     Column("next_url", Text),
     Column("requests", Integer, nullable=False, server_default="0"),
     Column("pages", JSONB, nullable=False, server_default=text("'[]'")),
+    # Of a series: what became of each of its works.
+    Column("works", JSONB, nullable=False, server_default=text("'[]'")),
     Column("attempts", Integer, nullable=False, server_default="0"),
     time("not_before"),
     Column("waiting_for", Text),
@@ -126,7 +128,8 @@ fic_job = Table(
 fic_page = Table(
     "fic_page",
     metadata,
-    Column("job_key", ForeignKey("fic_job.key", ondelete="CASCADE"), primary_key=True),
+    # No reference: a page may be given before the job is there.
+    Column("job_key", Text, primary_key=True),
     Column("url", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
     Column("given", Boolean, nullable=False, server_default=text("false")),
@@ -171,7 +174,8 @@ discord_reply = Table(
     "discord_reply",
     metadata,
     big_id(),
-    Column("job_key", ForeignKey("fic_job.key", ondelete="CASCADE"), nullable=False),
+    # No reference: that the job was cleared is to be said, too.
+    Column("job_key", Text, nullable=False),
     reference("user_id", "app_user.id"),
     Column("application_id", Text, nullable=False),
     # The interaction's token, encrypted; good for 15 minutes.

@@ -87,6 +87,12 @@ class Delivery:
     number: str | None = None
     title: str | None = None
     link: str | None = None
+    body: str | None = None
+    """Of a notice whose words are settled already."""
+
+
+# A chapter's id, a fic's key; None: all digests.
+About = int | str | None
 
 
 async def fan_out(
@@ -184,46 +190,48 @@ async def unfinished(
     return [(series_id, chapter_id) for series_id, chapter_id in rows]
 
 
-async def doubt_interrupted(connection: AsyncConnection, chapter_id: int | None) -> list[int]:
+async def doubt_interrupted(connection: AsyncConnection, about: About) -> list[int]:
     """Deliveries whose sender died between "about to send" and "sent": nobody knows, so never send again."""
     rows = await connection.execute(
         text(f"""update delivery d set state = 'unconfirmed', last_error = 'the sender died while sending'
-                where {_subject(chapter_id)} and state = 'sending' returning id"""),
-        {"id": chapter_id},
+                where {_subject(about)} and state = 'sending' returning id"""),
+        {"id": about},
     )
     return list(rows.scalars())
 
 
-async def due(
-    connection: AsyncConnection, chapter_id: int | None, *, now: datetime, limit: int
-) -> list[Delivery]:
-    """Messages to send by now: about one chapter, or (None) all digests."""
+async def due(connection: AsyncConnection, about: About, *, now: datetime, limit: int) -> list[Delivery]:
+    """Messages to send by now."""
     rows = await connection.execute(
         text(f"""select d.id, channel.url as channel_url, d.attempts, d.digest_id,
-                  coalesce(series.title, '') as series, c.raw_number as number, c.title, {LINK} as link
+                  coalesce(series.title, '') as series, c.raw_number as number, {LINK} as link,
+                  coalesce(c.title, f.title) as title, f.body
                 from delivery d join channel on channel.id = d.channel_id
+                left join fic_notice f on f.id = d.fic_notice_id
                 left join logical_chapter c on c.id = d.chapter_id
                 left join series on series.id = c.series_id
                 left join app_user u on u.id = channel.user_id
                 left join library_entry e on e.user_id = channel.user_id and e.series_id = c.series_id
-                where {_subject(chapter_id)} and d.state = 'pending' and d.next_attempt_at <= :now
+                where {_subject(about)} and d.state = 'pending' and d.next_attempt_at <= :now
                 order by d.id limit :limit"""),
-        {"id": chapter_id, "now": now, "limit": limit},
+        {"id": about, "now": now, "limit": limit},
     )
     return [Delivery(**row) for row in rows.mappings()]
 
 
-async def next_attempt_at(connection: AsyncConnection, chapter_id: int | None) -> datetime | None:
+async def next_attempt_at(connection: AsyncConnection, about: About) -> datetime | None:
     found: datetime | None = await connection.scalar(
         text(f"""select min(next_attempt_at) from delivery d
-                where {_subject(chapter_id)} and state = 'pending'"""),
-        {"id": chapter_id},
+                where {_subject(about)} and state = 'pending'"""),
+        {"id": about},
     )
     return found
 
 
-def _subject(chapter_id: int | None) -> str:
-    return "d.digest_id is not null" if chapter_id is None else "d.chapter_id = :id"
+def _subject(about: About) -> str:
+    if about is None:
+        return "d.digest_id is not null"
+    return "d.fic_key = :id" if isinstance(about, str) else "d.chapter_id = :id"
 
 
 async def claim(connection: AsyncConnection, delivery_id: int, now: datetime) -> bool:

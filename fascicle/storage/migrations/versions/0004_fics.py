@@ -63,6 +63,7 @@ def upgrade() -> None:
         sa.Column("next_url", sa.Text(), nullable=True),
         sa.Column("requests", sa.Integer(), server_default="0", nullable=False),
         sa.Column("pages", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
+        sa.Column("works", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
         sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("waiting_for", sa.Text(), nullable=True),
@@ -112,9 +113,6 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.CheckConstraint("state in ('open', 'settled', 'lost')", name=op.f("ck_discord_reply_state")),
         sa.ForeignKeyConstraint(
-            ["job_key"], ["fic_job.key"], name=op.f("fk_discord_reply_job_key"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
             ["user_id"], ["app_user.id"], name=op.f("fk_discord_reply_user_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_discord_reply")),
@@ -158,9 +156,6 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.Column("given", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["job_key"], ["fic_job.key"], name=op.f("fk_fic_page_job_key"), ondelete="CASCADE"
-        ),
         sa.PrimaryKeyConstraint("job_key", "url", name=op.f("pk_fic_page")),
     )
     op.create_table(

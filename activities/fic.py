@@ -1,0 +1,292 @@
+"""The steps of a fic's way through the queue (F1, F3, F7, F9). Each is at most one request to its site, and
+commits what came of it, so that a crash asks for nothing twice."""
+
+import random
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio import activity
+from temporalio.client import Client
+
+from activities.fic_plan import FicPlan, FicPlanInput, FicPlanner
+from activities.fic_result import Reader, conclude
+from activities.heartbeat import heartbeating
+from activities.looking_after import look_after_fic
+from activities.metrics import Metrics
+from fascicle.domain.backoff import backoff_seconds
+from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, UsageError
+from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
+from fascicle.sites.fic import Ao3, Elsewhere, Fetched, OtherFicSites, Outcome
+from fascicle.storage import fic_job as jobs
+from fascicle.storage import gate as gates
+from fascicle.storage import library
+from fascicle.storage.database import transaction
+
+# Waiting for these does not count as an attempt; the site keeps us away for its own reasons.
+_PATIENT = frozenset({"gate_wait", FicCode.RATE_LIMITED, FicCode.TRANSIENT, "unavailable"})
+# What the HTTP client and other parts say in their own words.
+_CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
+_MOST_PAGES = 100
+_OPERATOR_SECONDS = 60.0
+
+
+class Subscription(BaseModel):
+    """Somebody asks for a fic."""
+
+    user: str
+    note: str | None = None
+    tags: list[str] = []
+    refresh: bool = False
+    """Read it again although it was read before."""
+    waits_seconds: float = 0
+    """How long they stay at the counter for the answer."""
+
+
+class EnlistInput(BaseModel):
+    ref: FicRef
+    subscriptions: list[Subscription]
+    now: datetime
+
+
+class FicStepInput(BaseModel):
+    key: str
+    round: int
+    now: datetime
+
+
+class FicStepResult(BaseModel):
+    plan: FicPlan | None = None
+    wait_seconds: float | None = None
+    why: str = ""
+
+
+class FicFailureInput(BaseModel):
+    key: str
+    round: int
+    error: ErrorRecord
+    now: datetime
+
+
+class FicActivities:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        client: Client,
+        planner: FicPlanner,
+        ao3: Ao3,
+        others: OtherFicSites,
+        reader: Reader,
+        metrics: Metrics,
+    ) -> None:
+        self._engine = engine
+        self._client = client
+        self._planner = planner
+        self._ao3 = ao3
+        self._others = others
+        self._reader = reader
+        self._metrics = metrics
+
+    @activity.defn
+    async def enlist_subscribers(self, enlist: EnlistInput) -> FicView:
+        """A job for the fic if there is none; everybody who asks waits for it, or has its result at once."""
+        key, now = enlist.ref.key, enlist.now
+        async with transaction(self._engine) as connection:
+            await jobs.open_job(connection, enlist.ref, now)
+            job = await jobs.find(connection, key, lock=True)
+            assert job is not None
+            if job["state"] in FINISHED and await _is_to_be_read_again(connection, job, enlist):
+                await jobs.begin_round(connection, key, now)
+            for asked in enlist.subscriptions:
+                user_id, _ = await library.add_user(connection, asked.user)
+                waits = now + timedelta(seconds=asked.waits_seconds) if asked.waits_seconds > 0 else None
+                await jobs.subscribe(
+                    connection, key, user_id, note=asked.note, tags=asked.tags, waits_until=waits
+                )
+            shown = await self._planner.view(connection, key)
+        assert shown is not None
+        return shown
+
+    @activity.defn
+    async def plan_fic(self, wanted: FicPlanInput) -> FicPlan:
+        return await self._planner.plan(wanted)
+
+    @activity.defn
+    async def fetch_fic(self, step: FicStepInput) -> FicStepResult:
+        """One request, or the reading of a page that is there."""
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                job = await jobs.find(connection, step.key)
+            if job is not None and job["round"] == step.round and job["state"] not in FINISHED:
+                try:
+                    await self._fetch(job, step.now)
+                except MustWait as wait:
+                    return await self._must_wait(step, wait)
+            return FicStepResult(plan=await self._plan(step.key, step.now))
+
+    async def _fetch(self, job: dict[str, Any], now: datetime) -> None:
+        self._check_rules()
+        ref = FicRef(site=job["site"], kind=job["kind"], id=job["site_id"], url=job["url"])
+        async with transaction(self._engine) as connection:
+            fetched, given = await jobs.pages(connection, ref.key)
+        if given is not None:
+            outcome: Outcome = await self._reader.read_saved(ref, given)
+        elif ref.site == "ao3":
+            outcome = await self._ao3.fetch(ref, job["next_url"], requests=job["requests"])
+        else:
+            outcome = await self._others.fetch(ref, fetched)
+        await self._keep(job, ref, outcome, now)
+
+    def _check_rules(self) -> None:
+        """Before anything is asked of a site: rules that cannot be read are the operator's to mend."""
+        try:
+            self._reader.rules()
+        except UsageError as error:
+            raise MustWait("gate_wait", error.message, seconds=_OPERATOR_SECONDS, refused=False) from error
+
+    async def _keep(self, job: dict[str, Any], ref: FicRef, outcome: Outcome, now: datetime) -> None:
+        if isinstance(outcome, Elsewhere):
+            async with transaction(self._engine) as connection:
+                await jobs.go_on(connection, ref.key, job["round"], outcome.url)
+        elif isinstance(outcome, Fetched):
+            async with transaction(self._engine) as connection:
+                await jobs.keep_page(connection, ref.key, outcome.url, outcome.body)
+                await jobs.go_on(connection, ref.key, job["round"], outcome.url)
+        elif isinstance(outcome, SeriesPage):
+            await self._keep_series_page(job, ref, outcome, now)
+        else:
+            await self._finish(job, ref, outcome, now)
+
+    async def _keep_series_page(
+        self, job: dict[str, Any], ref: FicRef, page: SeriesPage, now: datetime
+    ) -> None:
+        pages = [SeriesPage.model_validate(kept) for kept in job["pages"]]
+        pages.append(page)
+        following = page.page + 1
+        if following <= min(page.pages, _MOST_PAGES) and not await self._was_given(ref):
+            async with transaction(self._engine) as connection:
+                kept = [p.model_dump(mode="json") for p in pages]
+                await jobs.go_on(
+                    connection, ref.key, job["round"], self._ao3.page_url(ref, following), pages=kept
+                )
+            return
+        await self._finish(job, ref, pages, now)
+
+    async def _was_given(self, ref: FicRef) -> bool:
+        async with transaction(self._engine) as connection:
+            return await jobs.has_given_page(connection, ref.key)
+
+    async def _finish(
+        self, job: dict[str, Any], ref: FicRef, read: Fic | list[SeriesPage], now: datetime
+    ) -> None:
+        """All in one: what was read, the verdict, the job's end, what its subscribers are owed."""
+        async with transaction(self._engine) as connection:
+            concluded = await conclude(connection, ref, read, self._reader.rules(), now)
+            ended = await jobs.finish(
+                connection,
+                ref.key,
+                job["round"],
+                concluded.state,
+                now=now,
+                reasons=concluded.reasons,
+                works=concluded.works,
+            )
+            if not ended:  # cleared meanwhile: what was read is kept all the same, nobody is told
+                return
+            await self._ended(connection, job, "failed" if concluded.state is JobState.NOTP else "done", now)
+        self._metrics.count_fic(ref.site, concluded.state)
+        await self._call_next(ref.site, now)
+
+    async def _ended(
+        self, connection: AsyncConnection, job: dict[str, Any], event: str, now: datetime
+    ) -> None:
+        await jobs.forget_pages(connection, job["key"])
+        await self._planner.tell(connection, job["key"], event, now)
+        if job["site"] == "ao3":
+            policy = self._planner.policy
+            await gates.count_job(
+                connection,
+                self._ao3.gate.name,
+                jobs=round(random.uniform(*policy.pause_jobs)),  # noqa: S311
+                pause=random.uniform(*policy.pause_seconds),  # noqa: S311
+            )
+
+    async def _call_next(self, site: str, now: datetime) -> None:
+        """Whoever is next in the queue waits for this word, though not only for it."""
+        async with transaction(self._engine) as connection:
+            following = await jobs.next_in_line(connection, site, now)
+        if following is not None:
+            await look_after_fic(self._client, FicRef.model_validate(following))
+
+    async def _must_wait(self, step: FicStepInput, wait: MustWait) -> FicStepResult:
+        counts = wait.code not in _PATIENT
+        if counts:
+            ended = await self._count(step, _code(wait), wait.message, wait.seconds)
+            if ended is not None:
+                return FicStepResult(plan=await self._plan(step.key, step.now))
+        async with transaction(self._engine) as connection:
+            code = None if wait.code == "gate_wait" else _code(wait)
+            await jobs.waits_for(connection, step.key, step.round, wait.message, code)
+        return FicStepResult(wait_seconds=wait.seconds, why=wait.message)
+
+    @activity.defn
+    async def record_fic_failure(self, failure: FicFailureInput) -> FicPlan:
+        """Another attempt later, or the end."""
+        error = failure.error
+        step = FicStepInput(key=failure.key, round=failure.round, now=failure.now)
+        code = _CODES.get(error.error_code, error.error_code)
+        if error.retryable and error.error_code not in set(FicCode):
+            code = FicCode.TRANSIENT
+        await self._count(step, code, error.message, None, final=not error.retryable)
+        return await self._plan(failure.key, failure.now)
+
+    async def _count(
+        self, step: FicStepInput, code: str, message: str, seconds: float | None, *, final: bool = False
+    ) -> JobState | None:
+        """The job's new state if this was its end."""
+        policy = self._planner.policy
+        async with transaction(self._engine) as connection:
+            attempts = await jobs.count_attempt(connection, step.key, step.round, code=code, error=message)
+            if attempts is None:
+                return None
+            if not final and attempts < policy.attempts:
+                wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
+                until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
+                why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
+                await jobs.put_off(connection, step.key, step.round, until, why)
+                return None
+            job = await jobs.find(connection, step.key)
+            assert job is not None
+            await jobs.finish(
+                connection,
+                step.key,
+                step.round,
+                JobState.ERROR,
+                now=step.now,
+                error_code=code,
+                error=message,
+            )
+            await self._ended(connection, job, "failed", step.now)
+        self._metrics.count_fic(job["site"], code)
+        await self._call_next(job["site"], step.now)
+        return JobState.ERROR
+
+    async def _plan(self, key: str, now: datetime) -> FicPlan:
+        return await self._planner.plan(FicPlanInput(key=key, now=now))
+
+
+async def _is_to_be_read_again(
+    connection: AsyncConnection, job: dict[str, Any], enlist: EnlistInput
+) -> bool:
+    """What failed is tried again when somebody asks; what was read only if they want it read anew."""
+    if job["state"] == JobState.ERROR or any(asked.refresh for asked in enlist.subscriptions):
+        return True
+    return await jobs.has_given_page(connection, job["key"])
+
+
+def _code(error: FascicleError) -> str:
+    known = set(FicCode)
+    if error.code in known:
+        return error.code
+    return _CODES.get(error.code, FicCode.TRANSIENT if error.retryable else error.code)

@@ -1,0 +1,185 @@
+"""What comes next for a fic: its row says it, its workflow only decides when (F2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from fascicle.domain.fic import FINISHED, FicView, JobState
+from fascicle.domain.fic_queue import eta_seconds
+from fascicle.domain.fic_words import describe, headline
+from fascicle.storage import discord as replies
+from fascicle.storage import fic_job as jobs
+from fascicle.storage import fic_notice as notices
+from fascicle.storage import notification as notifications
+from fascicle.storage.database import transaction
+from fascicle.storage.fic_view import view
+
+# Whoever is ahead says when they are done; this is for when that word is lost.
+_LONGEST_TURN_WAIT = 300.0
+_SHORTEST_WAIT = 0.2
+
+
+class FicStep(StrEnum):
+    WAIT = "wait"
+    FETCH = "fetch"
+    TELL = "tell"
+    OVER = "over"
+
+
+class FicPlanInput(BaseModel):
+    key: str
+    now: datetime
+
+
+class FicPlan(BaseModel):
+    step: FicStep
+    key: str = ""
+    round: int = 0
+    state: str = "?"
+    title: str = ""
+    site: str = ""
+    wait_seconds: float | None = None
+    why: str = ""
+    position: int | None = None
+    eta_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class FicPolicy:
+    attempts: int
+    retry_seconds: float
+    expires_after: timedelta
+    tell_start: bool
+    distances: Mapping[str, float]
+    """The usual seconds between two requests, by site; `""` for all others."""
+    pause_jobs: tuple[float, float]
+    pause_seconds: tuple[float, float]
+
+    def distance(self, site: str) -> float:
+        return self.distances.get(site, self.distances[""])
+
+
+class FicPlanner:
+    def __init__(self, engine: AsyncEngine, policy: FicPolicy) -> None:
+        self._engine = engine
+        self.policy = policy
+
+    async def plan(self, wanted: FicPlanInput) -> FicPlan:
+        async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, wanted.key, lock=True)
+            if job is not None and job["state"] not in FINISHED and self._expired(job, wanted.now):
+                await self._give_up(connection, job, wanted.now)
+                job = await jobs.find(connection, wanted.key)
+            telling = await self._telling(connection, job, wanted)
+            if telling is not None and telling <= 0:
+                return self._plan(job, FicStep.TELL, wanted)
+            if job is None or job["state"] in FINISHED:
+                return self._after_the_end(job, telling, wanted)
+            return await self._next(connection, job, telling, wanted.now)
+
+    def _after_the_end(
+        self, job: dict[str, Any] | None, telling: float | None, wanted: FicPlanInput
+    ) -> FicPlan:
+        if telling is None:
+            return self._plan(job, FicStep.OVER, wanted)
+        why = "until the next message is due"
+        return self._plan(job, FicStep.WAIT, wanted, wait_seconds=telling, why=why)
+
+    async def _next(
+        self, connection: AsyncConnection, job: dict[str, Any], telling: float | None, now: datetime
+    ) -> FicPlan:
+        wanted = FicPlanInput(key=job["key"], now=now)
+        if await jobs.has_given_page(connection, job["key"]):
+            return await self._begin(connection, job, wanted)
+        waits = (job["not_before"] - now).total_seconds() if job["not_before"] else 0.0
+        turn = await jobs.turn(connection, job, job["site"], now)
+        position = turn.ahead + 1
+        eta = eta_seconds(position, max(waits, turn.gate_wait), self.policy.distance(job["site"]))
+        if waits > 0:
+            wait, why = waits, job["waiting_for"] or "before another attempt"
+        elif turn.ahead:
+            wait = min(_LONGEST_TURN_WAIT, max(1.0, eta))
+            why = f"number {position} in the queue of {job['site']}"
+        elif turn.gate_wait > _SHORTEST_WAIT:
+            wait, why = turn.gate_wait, turn.gate_reason or f"{job['site']} is asked only so often"
+        else:
+            return await self._begin(connection, job, wanted)
+        await jobs.waits_for(connection, job["key"], job["round"], why, job["error_code"])
+        if telling is not None:
+            wait = min(wait, telling)
+        return self._plan(
+            job, FicStep.WAIT, wanted, wait_seconds=wait, why=why, position=position, eta_seconds=eta
+        )
+
+    async def _begin(
+        self, connection: AsyncConnection, job: dict[str, Any], wanted: FicPlanInput
+    ) -> FicPlan:
+        began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
+        if began and self.policy.tell_start:
+            await self.tell(connection, job["key"], "start", wanted.now)
+        return self._plan(job, FicStep.FETCH, wanted)
+
+    async def tell(self, connection: AsyncConnection, key: str, event: str, now: datetime) -> None:
+        """Owe a message to everyone who waits, in the words that are true now."""
+        shown = await self.view(connection, key)
+        if shown is not None:
+            await notices.notify(
+                connection,
+                key,
+                shown.round,
+                event,
+                title=headline(shown),
+                body=f"{describe(shown)}\n{shown.url}",
+                now=now,
+            )
+
+    async def view(self, connection: AsyncConnection, key: str) -> FicView | None:
+        return await view(connection, key, self.policy.distances)
+
+    def _expired(self, job: dict[str, Any], now: datetime) -> bool:
+        expired: bool = job["queued_at"] + self.policy.expires_after < now
+        return expired
+
+    async def _give_up(self, connection: AsyncConnection, job: dict[str, Any], now: datetime) -> None:
+        waited = job["waiting_for"] or "its turn"
+        await jobs.finish(
+            connection,
+            job["key"],
+            job["round"],
+            JobState.ERROR,
+            now=now,
+            error_code=job["error_code"] or "expired",
+            error=job["error"] or f"Given up after {self.policy.expires_after}: it waited for {waited}.",
+        )
+        await jobs.forget_pages(connection, job["key"])
+        await self.tell(connection, job["key"], "failed", now)
+
+    async def _telling(
+        self, connection: AsyncConnection, job: dict[str, Any] | None, wanted: FicPlanInput
+    ) -> float | None:
+        """Seconds until somebody is to be told something; None: nobody is."""
+        due = [await notifications.next_attempt_at(connection, wanted.key)]
+        if job is None or job["state"] in FINISHED:
+            due.append(await replies.next_attempt_at(connection, wanted.key))
+        times = [at for at in due if at is not None]
+        return (min(times) - wanted.now).total_seconds() if times else None
+
+    def _plan(
+        self, job: dict[str, Any] | None, step: FicStep, wanted: FicPlanInput, **more: Any
+    ) -> FicPlan:
+        if job is None:
+            return FicPlan(step=step, key=wanted.key, state="cleared", **more)
+        return FicPlan(
+            step=step,
+            key=job["key"],
+            round=job["round"],
+            state=job["state"],
+            title=job["url"],
+            site=job["site"],
+            **more,
+        )

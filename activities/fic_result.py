@@ -1,0 +1,117 @@
+"""What becomes of what was read: kept, judged by the community's rules, counted (F6, F7)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, JobState, SeriesPage, WorkResult
+from fascicle.domain.ship_rule import ShipRules, judge
+from fascicle.runtime.ship_rules import load_ship_rules
+from fascicle.sites.fic import OtherFicSites
+from fascicle.storage import fic as fics
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    state: JobState
+    reasons: list[str] = field(default_factory=list)
+    works: list[WorkResult] = field(default_factory=list)
+
+
+class Reader:
+    """Pages that a person saved, and the rules as the file has them now."""
+
+    def __init__(self, others: OtherFicSites, rules_file: Path) -> None:
+        self._others = others
+        self._rules_file = rules_file
+
+    async def read_saved(self, ref: FicRef, body: bytes) -> Fic | SeriesPage:
+        if ref.site != "ao3":
+            return await self._others.read_saved(ref, body)
+        from fascicle.sites.ao3 import read_page
+
+        return read_page(body, ref)
+
+    def rules(self) -> ShipRules:
+        return load_ship_rules(self._rules_file)
+
+
+async def conclude(
+    connection: AsyncConnection, ref: FicRef, read: Fic | list[SeriesPage], rules: ShipRules, now: datetime
+) -> Conclusion:
+    """Keep what was read and say what to make of it."""
+    if isinstance(read, Fic):
+        await fics.keep_works(connection, [read], now)
+        return await verdict_on_work(connection, ref, read, rules)
+    blurbs = [blurb for page in read for blurb in page.works]
+    hidden = hidden_works(read)
+    await fics.keep_series(connection, ref, read, hidden, now)
+    return await verdict_on_series(connection, ref, blurbs, rules)
+
+
+async def judge_again(connection: AsyncConnection, ref: FicRef, rules: ShipRules) -> Conclusion | None:
+    """The verdict on what was read earlier; None: nothing was."""
+    if ref.kind is FicKind.WORK:
+        known = await fics.work(connection, ref.key)
+        return None if known is None else await verdict_on_work(connection, ref, known, rules)
+    if await fics.find(connection, ref.key) is None:
+        return None
+    return await verdict_on_series(connection, ref, await fics.works_of_series(connection, ref.key), rules)
+
+
+async def verdict_on_work(
+    connection: AsyncConnection, ref: FicRef, fic: Fic, rules: ShipRules
+) -> Conclusion:
+    verdict = judge(fic, rules)
+    if verdict.ok or await fics.override_of(connection, ref.key) is not None:
+        return Conclusion(JobState.DONE)
+    return Conclusion(JobState.NOTP, verdict.reasons)
+
+
+async def verdict_on_series(
+    connection: AsyncConnection, ref: FicRef, blurbs: list[Blurb], rules: ShipRules
+) -> Conclusion:
+    """A series belongs here if any of its works does; each has its own result."""
+    series_is_fine = await fics.override_of(connection, ref.key) is not None
+    works = []
+    for blurb in blurbs:
+        fine = series_is_fine or (blurb.fic is not None and await _overridden(connection, blurb.fic))
+        works.append(_work_result(blurb, rules, fine=fine))
+    if works and not any(work.state is JobState.DONE for work in works):
+        reasons = [reason for work in works for reason in work.reasons]
+        return Conclusion(JobState.NOTP, [f"None of its {len(works)} works fits.", *dict.fromkeys(reasons)], works)
+    return Conclusion(JobState.SERIES_DONE, [], works)
+
+
+async def _overridden(connection: AsyncConnection, fic: Fic) -> bool:
+    ref = FicRef(site=fic.site, kind=FicKind.WORK, id=fic.id, url=fic.url)
+    return await fics.override_of(connection, ref.key) is not None
+
+
+def _work_result(blurb: Blurb, rules: ShipRules, *, fine: bool) -> WorkResult:
+    if blurb.fic is None:
+        error = blurb.error or "This entry of the list cannot be read."
+        return WorkResult(part=blurb.part, id=blurb.work_id, state=JobState.ERROR, reasons=[error])
+    verdict = judge(blurb.fic, rules)
+    ok = fine or verdict.ok
+    return WorkResult(
+        part=blurb.part,
+        id=blurb.fic.id,
+        title=blurb.fic.title,
+        url=blurb.fic.url,
+        state=JobState.DONE if ok else JobState.NOTP,
+        reasons=[] if ok else verdict.reasons,
+    )
+
+
+def hidden_works(pages: list[SeriesPage]) -> int:
+    """Works that only those who are logged in may see: counted by the site, or missing among the parts."""
+    listed = [blurb for page in pages for blurb in page.works]
+    parts = {blurb.part for blurb in listed if blurb.part is not None}
+    missing_parts = max(parts, default=0) - len(parts) if parts else 0
+    uncounted = (pages[0].works_total or 0) - len(listed)
+    return max(0, missing_parts, uncounted)
+
+

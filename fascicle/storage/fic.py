@@ -1,0 +1,161 @@
+"""What was read of fics: one row a work or series, whatever page told of it (F7, F9)."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
+from fascicle.storage.fic_tables import fic, fic_series_work
+
+_LISTS = (
+    "authors",
+    "author_urls",
+    "fandoms",
+    "relationships",
+    "characters",
+    "tags",
+    "warnings",
+    "categories",
+)
+_COLUMNS = tuple(name for name in Fic.model_fields if name not in ("site", "id", "series"))
+
+
+async def keep_works(connection: AsyncConnection, works: Iterable[Fic], now: datetime) -> None:
+    """Insert or update. What a page does not tell leaves what another page told."""
+    rows = {row["key"]: row for row in (_row(work, now) for work in works)}
+    if not rows:
+        return
+    new = insert(fic)
+    kept = {name: _told_or_kept(new, name) for name in (*_COLUMNS, "series", "read_at")}
+    # In one order, so that two jobs with the same works do not wait for each other.
+    ordered = [rows[key] for key in sorted(rows)]
+    await connection.execute(new.on_conflict_do_update(index_elements=["key"], set_=kept), ordered)
+
+
+def _told_or_kept(new: Any, name: str) -> Any:
+    told, there = new.excluded[name], fic.c[name]
+    if name in _LISTS:
+        return text(f"case when cardinality(excluded.{name}) > 0 then excluded.{name} else fic.{name} end")
+    if name == "series":
+        return text(
+            "case when jsonb_array_length(excluded.series) > 0 then excluded.series else fic.series end"
+        )
+    if name == "restricted":
+        return told
+    return func.coalesce(told, there)
+
+
+def _row(work: Fic, now: datetime) -> dict[str, Any]:
+    ref = FicRef(site=work.site, kind=FicKind.WORK, id=work.id, url=work.url)
+    return {
+        "key": ref.key,
+        "site": work.site,
+        "kind": FicKind.WORK,
+        "site_id": work.id,
+        "series": [part.model_dump() for part in work.series],
+        "read_at": now,
+        **{name: getattr(work, name) for name in _COLUMNS},
+    }
+
+
+async def keep_series(
+    connection: AsyncConnection, ref: FicRef, pages: list[SeriesPage], hidden: int, now: datetime
+) -> None:
+    """A series and its list, in the place of what was known of it."""
+    blurbs = [blurb for page in pages for blurb in page.works]
+    await keep_works(connection, [blurb.fic for blurb in blurbs if blurb.fic is not None], now)
+    await _keep_series_row(connection, ref, pages[0], hidden, now)
+    await connection.execute(text("delete from fic_series_work where series_key = :key"), {"key": ref.key})
+    if blurbs:
+        rows = [_series_work(ref, position, blurb) for position, blurb in enumerate(blurbs, 1)]
+        await connection.execute(fic_series_work.insert(), rows)
+
+
+def _series_work(ref: FicRef, position: int, blurb: Blurb) -> dict[str, Any]:
+    work = blurb.fic
+    key = None if work is None else FicRef(site=work.site, kind=FicKind.WORK, id=work.id, url=work.url).key
+    return {
+        "series_key": ref.key,
+        "position": position,
+        "part": blurb.part,
+        "work_key": key,
+        "error": blurb.error,
+    }
+
+
+async def _keep_series_row(
+    connection: AsyncConnection, ref: FicRef, page: SeriesPage, hidden: int, now: datetime
+) -> None:
+    values = {
+        "key": ref.key,
+        "site": ref.site,
+        "kind": FicKind.SERIES,
+        "site_id": ref.id,
+        "url": ref.url,
+        "title": page.title,
+        "authors": page.authors,
+        "summary": page.summary,
+        "words": page.words,
+        "works_total": page.works_total,
+        "hidden_works": hidden,
+        "complete": page.complete,
+        "read_at": now,
+    }
+    new = insert(fic).values(values)
+    await connection.execute(
+        new.on_conflict_do_update(
+            index_elements=["key"], set_={k: new.excluded[k] for k in values if k != "key"}
+        )
+    )
+
+
+async def find(connection: AsyncConnection, key: str) -> dict[str, Any] | None:
+    rows = await connection.execute(text("select * from fic where key = :key"), {"key": key})
+    row = rows.mappings().first()
+    return None if row is None else dict(row)
+
+
+async def work(connection: AsyncConnection, key: str) -> Fic | None:
+    row = await find(connection, key)
+    return None if row is None or row["kind"] != FicKind.WORK else _work(row)
+
+
+async def works_of_series(connection: AsyncConnection, series_key: str) -> list[Blurb]:
+    """The list of a series as it was last read."""
+    listed = await connection.execute(
+        text(
+            """select part, work_key, error from fic_series_work where series_key = :key order by position"""
+        ),
+        {"key": series_key},
+    )
+    entries = list(listed)
+    rows = await connection.execute(
+        text("select * from fic where key = any(cast(:keys as text[]))"),
+        {"keys": [entry.work_key for entry in entries if entry.work_key is not None]},
+    )
+    known = {row["key"]: _work(dict(row)) for row in rows.mappings()}
+    return [Blurb(part=e.part, fic=known.get(e.work_key), error=e.error) for e in entries]
+
+
+def _work(row: Mapping[str, Any]) -> Fic:
+    return Fic(site=row["site"], id=row["site_id"], series=row["series"], **{n: row[n] for n in _COLUMNS})
+
+
+async def override_of(connection: AsyncConnection, key: str) -> str | None:
+    """The moderator who said that this fic belongs here all the same."""
+    found = await connection.scalar(text("select moderator from fic_override where key = :key"), {"key": key})
+    return None if found is None else str(found)
+
+
+async def remember_override(
+    connection: AsyncConnection, key: str, moderator: str, reason: str | None
+) -> None:
+    await connection.execute(
+        text("""insert into fic_override (key, moderator, reason) values (:key, :moderator, :reason)
+                on conflict (key) do update set moderator = excluded.moderator, reason = excluded.reason"""),
+        {"key": key, "moderator": moderator, "reason": reason},
+    )

@@ -1,0 +1,295 @@
+"""The queue of fics: a row a job, worked off in order at each site (F1, F2, F8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.fic import FicRef, JobState, WorkResult
+
+# Its place in the queue: a job that waits before another attempt comes back then, not before.
+TURN_AT = "greatest(job.queued_at, coalesce(job.not_before, '-infinity'))"
+WAITING = "job.state in ('pending', 'processing')"
+
+_FRESH = """state = 'pending', round = round + 1, queued_at = :now, started_at = null, finished_at = null,
+  next_url = null, requests = 0, pages = '[]', works = '[]', attempts = 0, not_before = null,
+  waiting_for = null, error_code = null, error = null, reasons = '{}'"""
+
+
+@dataclass(frozen=True)
+class Turn:
+    ahead: int
+    """Jobs of the site that come before; 0: it may go."""
+    gate_wait: float
+    """Seconds until the site's gate is free."""
+    gate_reason: str | None
+
+
+async def open_job(connection: AsyncConnection, ref: FicRef, now: datetime) -> bool:
+    """A row for the fic. False: it is there already."""
+    made = await connection.execute(
+        text("""insert into fic_job (key, site, kind, site_id, url, queued_at)
+                values (:key, :site, :kind, :id, :url, :now) on conflict (key) do nothing"""),
+        {"key": ref.key, "now": now} | ref.model_dump(),
+    )
+    return made.rowcount == 1
+
+
+async def find(connection: AsyncConnection, key: str, *, lock: bool = False) -> dict[str, Any] | None:
+    rows = await connection.execute(
+        text(f"select * from fic_job where key = :key{' for update' if lock else ''}"), {"key": key}
+    )
+    row = rows.mappings().first()
+    return None if row is None else dict(row)
+
+
+async def begin_round(connection: AsyncConnection, key: str, now: datetime) -> int | None:
+    """Do a finished job anew. None: it is not finished, or not there."""
+    started: int | None = await connection.scalar(
+        text(f"""update fic_job set {_FRESH}
+                 where key = :key and state not in ('pending', 'processing') returning round"""),
+        {"key": key, "now": now},
+    )
+    return started
+
+
+async def subscribe(
+    connection: AsyncConnection,
+    key: str,
+    user_id: str,
+    *,
+    note: str | None,
+    tags: Sequence[str],
+    waits_until: datetime | None,
+) -> None:
+    """For the job's present round; a note or tags that are given take the place of earlier ones."""
+    await connection.execute(
+        text("""insert into fic_subscriber (job_key, user_id, round, note, tags, waits_until)
+                select key, :user_id, round, :note, cast(:tags as text[]), :waits_until
+                from fic_job where key = :key
+                on conflict (job_key, user_id) do update set round = excluded.round,
+                  note = coalesce(excluded.note, fic_subscriber.note),
+                  tags = case when cardinality(excluded.tags) > 0 then excluded.tags
+                              else fic_subscriber.tags end,
+                  waits_until = excluded.waits_until"""),
+        {"key": key, "user_id": user_id, "note": note, "tags": list(tags), "waits_until": waits_until},
+    )
+
+
+async def subscribe_earlier_ones(connection: AsyncConnection, key: str) -> None:
+    """Whoever waited for the round that failed waits for this one."""
+    await connection.execute(
+        text("""update fic_subscriber s set round = job.round, waits_until = null from fic_job job
+                where job.key = :key and s.job_key = job.key and s.round = job.round - 1"""),
+        {"key": key},
+    )
+
+
+async def turn(connection: AsyncConnection, job: dict[str, Any], gate: str, now: datetime) -> Turn:
+    row = await connection.execute(
+        text(f"""
+            select (select count(*) from fic_job job, fic_job mine
+                    where mine.key = :key and job.site = mine.site and job.key <> mine.key
+                      and {WAITING} and {TURN_AT} <= :now
+                      and ({TURN_AT}, job.key) < ({TURN_AT.replace("job.", "mine.")}, mine.key)) as ahead,
+              extract(epoch from greatest(gate.next_at, gate.blocked_until)
+                                 - clock_timestamp())::float8 as wait,
+              case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as reason
+            from (select 1) as one left join gate on gate.name = :gate"""),
+        {"key": job["key"], "gate": gate, "now": now},
+    )
+    found = row.one()
+    wait = found.wait if found.wait is not None and found.wait > 0 else 0.0
+    return Turn(found.ahead, wait, found.reason)
+
+
+async def next_in_line(connection: AsyncConnection, site: str, now: datetime) -> dict[str, Any] | None:
+    rows = await connection.execute(
+        text(f"""select key, site, kind, site_id as id, url from fic_job job
+                 where site = :site and {WAITING} and {TURN_AT} <= :now order by {TURN_AT}, key limit 1"""),
+        {"site": site, "now": now},
+    )
+    row = rows.mappings().first()
+    return None if row is None else dict(row)
+
+
+async def begin(connection: AsyncConnection, key: str, round_: int, now: datetime) -> bool:
+    """pending → processing. False: it was, or is no longer to be done."""
+    begun = await connection.execute(
+        text("""update fic_job set state = 'processing', started_at = :now, waiting_for = null
+                where key = :key and round = :round and state = 'pending'"""),
+        {"key": key, "round": round_, "now": now},
+    )
+    return begun.rowcount == 1
+
+
+async def waits_for(
+    connection: AsyncConnection, key: str, round_: int, why: str | None, code: str | None = None
+) -> None:
+    await connection.execute(
+        text("""update fic_job set waiting_for = :why, error_code = :code
+                where key = :key and round = :round and state in ('pending', 'processing')
+                  and (waiting_for, error_code) is distinct from (:why, :code)"""),
+        {"key": key, "round": round_, "why": why, "code": code},
+    )
+
+
+async def go_on(
+    connection: AsyncConnection,
+    key: str,
+    round_: int,
+    next_url: str,
+    pages: list[dict[str, Any]] | None = None,
+) -> bool:
+    """One request is done, another follows. False: nobody wants it any more."""
+    done = await connection.execute(
+        text("""update fic_job set next_url = :next_url, requests = requests + 1, waiting_for = null,
+                  error_code = null, error = null, pages = coalesce(cast(:pages as jsonb), pages)
+                where key = :key and round = :round and state = 'processing'"""),
+        {"key": key, "round": round_, "next_url": next_url, "pages": None if pages is None else _json(pages)},
+    )
+    return done.rowcount == 1
+
+
+async def finish(
+    connection: AsyncConnection,
+    key: str,
+    round_: int,
+    state: JobState,
+    *,
+    now: datetime,
+    reasons: Sequence[str] = (),
+    works: Sequence[WorkResult] = (),
+    error_code: str | None = None,
+    error: str | None = None,
+) -> bool:
+    """False: it was cleared or begun anew meanwhile, and what came of it is nobody's business."""
+    done = await connection.execute(
+        text("""update fic_job set state = :state, finished_at = :now, next_url = null, pages = '[]',
+                  not_before = null, waiting_for = null, reasons = cast(:reasons as text[]),
+                  works = cast(:works as jsonb), error_code = :error_code, error = :error
+                where key = :key and round = :round and state in ('pending', 'processing')"""),
+        {"key": key, "round": round_, "state": state, "now": now, "reasons": list(reasons)}
+        | {"works": _json([work.model_dump(mode="json") for work in works])}
+        | {"error_code": error_code, "error": error},
+    )
+    return done.rowcount == 1
+
+
+async def judge_anew(
+    connection: AsyncConnection,
+    key: str,
+    round_: int,
+    state: JobState,
+    *,
+    reasons: Sequence[str],
+    works: Sequence[WorkResult],
+) -> None:
+    """Another verdict on what was read."""
+    await connection.execute(
+        text("""update fic_job set state = :state, reasons = cast(:reasons as text[]),
+                  works = cast(:works as jsonb) where key = :key and round = :round"""),
+        {"key": key, "round": round_, "state": state, "reasons": list(reasons)}
+        | {"works": _json([work.model_dump(mode="json") for work in works])},
+    )
+
+
+async def count_attempt(
+    connection: AsyncConnection, key: str, round_: int, *, code: str, error: str
+) -> int | None:
+    """How many have failed now; None: nobody wants it any more."""
+    attempts: int | None = await connection.scalar(
+        text("""update fic_job set attempts = attempts + 1, error_code = :code, error = :error
+                where key = :key and round = :round and state in ('pending', 'processing')
+                returning attempts"""),
+        {"key": key, "round": round_, "code": code, "error": error},
+    )
+    return attempts
+
+
+async def put_off(connection: AsyncConnection, key: str, round_: int, until: datetime, why: str) -> None:
+    await connection.execute(
+        text("""update fic_job set not_before = :until, waiting_for = :why
+                where key = :key and round = :round and state in ('pending', 'processing')"""),
+        {"key": key, "round": round_, "until": until, "why": why},
+    )
+
+
+async def clear(connection: AsyncConnection, key: str) -> bool:
+    """Forget a job and who waits for it; what was read stays."""
+    gone = await connection.execute(text("delete from fic_job where key = :key"), {"key": key})
+    await connection.execute(text("delete from fic_page where job_key = :key"), {"key": key})
+    await connection.execute(
+        text("""update delivery set state = 'discarded' where fic_key = :key and state = 'pending'"""),
+        {"key": key},
+    )
+    return gone.rowcount == 1
+
+
+async def unfinished(
+    connection: AsyncConnection, *, before: datetime | None = None, limit: int = 1000
+) -> list[dict[str, Any]]:
+    """Jobs that are to be done, or of which somebody is still to be told, oldest first.
+
+    `before`: only what should have moved by then.
+    """
+    rows = await connection.execute(
+        text(f"""select key, site, kind, site_id as id, url from fic_job job
+                 where ({WAITING} and {TURN_AT} < coalesce(cast(:before as timestamptz), 'infinity'))
+                    or exists (select 1 from delivery d where d.fic_key = job.key
+                         and d.state in ('pending', 'sending')
+                         and d.next_attempt_at < coalesce(cast(:before as timestamptz), 'infinity'))
+                 order by {TURN_AT}, key limit :limit"""),
+        {"before": before, "limit": limit},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def forget_finished(connection: AsyncConnection, before: datetime) -> int:
+    """Jobs that have been done for long (F8), and pages that were never made use of."""
+    gone = await connection.execute(
+        text("delete from fic_job where finished_at < :before"), {"before": before}
+    )
+    await connection.execute(text("delete from fic_page where created_at < :before"), {"before": before})
+    return gone.rowcount
+
+
+async def keep_page(
+    connection: AsyncConnection, key: str, url: str, body: bytes, *, given: bool = False
+) -> None:
+    await connection.execute(
+        text("""insert into fic_page (job_key, url, body, given) values (:key, :url, :body, :given)
+                on conflict (job_key, url) do update set body = excluded.body, given = excluded.given"""),
+        {"key": key, "url": url, "body": body, "given": given},
+    )
+
+
+async def pages(connection: AsyncConnection, key: str) -> tuple[dict[str, bytes], bytes | None]:
+    """Those that were fetched, by address; and the one that a person gave."""
+    rows = list(
+        await connection.execute(
+            text("select url, body, given from fic_page where job_key = :key"), {"key": key}
+        )
+    )
+    fetched = {row.url: bytes(row.body) for row in rows if not row.given}
+    return fetched, next((bytes(row.body) for row in rows if row.given), None)
+
+
+async def has_given_page(connection: AsyncConnection, key: str) -> bool:
+    return bool(
+        await connection.scalar(
+            text("select exists (select 1 from fic_page where job_key = :key and given)"), {"key": key}
+        )
+    )
+
+
+async def forget_pages(connection: AsyncConnection, key: str) -> None:
+    await connection.execute(text("delete from fic_page where job_key = :key"), {"key": key})
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()

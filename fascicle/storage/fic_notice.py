@@ -1,0 +1,70 @@
+"""What subscribers are told: one notice a person and event, one delivery a channel (F4, F5)."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+FIC_CHANNEL = "fics"
+# Who waits at the counter has so long to say that the answer was heard, before it is sent after them.
+_HEARD_WITHIN = timedelta(seconds=10)
+
+_NOTIFY = text("""
+with subscribed as (
+  select s.user_id, s.waits_until from fic_subscriber s where s.job_key = :key and s.round = :round
+), noticed as (
+  insert into fic_notice (job_key, round, event, user_id, title, body, created_at)
+  select :key, :round, :event, user_id, :title, :body, :now from subscribed
+  union all select :key, :round, :event, null, :title, :body, :now from channel where purpose = :purpose
+  on conflict do nothing returning id, user_id
+)
+insert into delivery (fic_notice_id, fic_key, channel_id, next_attempt_at)
+select n.id, :key, c.id,
+  case when s.waits_until > :now then s.waits_until + cast(:heard_within as interval) else :now end
+from noticed n left join subscribed s on s.user_id = n.user_id
+join channel c on c.user_id = n.user_id or (n.user_id is null and c.purpose = :purpose)
+on conflict (fic_notice_id, channel_id) do nothing
+""")
+
+
+async def notify(
+    connection: AsyncConnection, key: str, round_: int, event: str, *, title: str, body: str, now: datetime
+) -> None:
+    """Owe everyone who waits for this round, and the community's channel, a message; each once."""
+    await connection.execute(
+        _NOTIFY,
+        {"key": key, "round": round_, "event": event, "title": title, "body": body, "now": now}
+        | {"purpose": FIC_CHANNEL, "heard_within": _HEARD_WITHIN},
+    )
+
+
+async def answered(connection: AsyncConnection, key: str, round_: int, user_id: str, now: datetime) -> None:
+    """They had the answer at the counter: it is not sent after them."""
+    await connection.execute(
+        text("""update fic_notice set answered_at = :now
+                where job_key = :key and round = :round and user_id = :user_id and answered_at is null"""),
+        {"key": key, "round": round_, "user_id": user_id, "now": now},
+    )
+    await connection.execute(
+        text("""update delivery d set state = 'discarded' from fic_notice n
+                where n.id = d.fic_notice_id and n.job_key = :key and n.round = :round
+                  and n.user_id = :user_id and d.fic_key = :key and d.state = 'pending'"""),
+        {"key": key, "round": round_, "user_id": user_id},
+    )
+
+
+async def set_channel(connection: AsyncConnection, url: str | None) -> None:
+    """Where the community is told of all fics; None: nowhere."""
+    if url is None:
+        await connection.execute(text("delete from channel where purpose = :p"), {"p": FIC_CHANNEL})
+        return
+    await connection.execute(
+        text("""insert into channel (purpose, url) values (:purpose, :url)
+                on conflict (purpose) do update set url = excluded.url"""),
+        {"purpose": FIC_CHANNEL, "url": url},
+    )
+
+
+async def channel(connection: AsyncConnection) -> str | None:
+    found = await connection.scalar(text("select url from channel where purpose = :p"), {"p": FIC_CHANNEL})
+    return None if found is None else str(found)
