@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from simulator.answers import json_response
+from simulator.ao3.control import Ao3Control
 from simulator.catalogue import addresses
 from simulator.control_parts import ControlError, Table, answering_errors, read, read_json, validated
 from simulator.deviantart.control import DeviantArtControl
@@ -62,6 +63,7 @@ class Control:
             ("GET", "/sink/{name}", self._list_messages),
             ("DELETE", "/sink", self._clear_messages),
             *DeviantArtControl(self._simulation.deviantart).table(),
+            *Ao3Control(self._simulation.ao3).table(),
         ]
         return [
             Mount(
