@@ -37,6 +37,7 @@ from fascicle.web.sales import SaleRoutes
 from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
+from workflows.fic import ParseFicWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
 from workflows.mail import MailWorkflow
 from workflows.notify import NotifyWorkflow
@@ -54,6 +55,7 @@ WORKFLOWS: Sequence[type] = (
     IngestChapterWorkflow,
     NotifyWorkflow,
     PublishPostWorkflow,
+    ParseFicWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
     MailWorkflow,

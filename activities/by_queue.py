@@ -11,6 +11,10 @@ from activities.automation import AutomationActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
+from activities.discord import DiscordActivities
+from activities.fic import FicActivities
+from activities.fic_plan import FicPlanner, fic_policy
+from activities.fic_result import Reader
 from activities.mail import MailActivities
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy
@@ -47,7 +51,11 @@ def activities_by_queue(
         engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
-    dead_letter = DeadLetterActivities(engine, kept_for=timedelta(days=settings.dead_letter_days))
+    dead_letter = DeadLetterActivities(
+        engine,
+        kept_for=timedelta(days=settings.dead_letter_days),
+        fics_kept_for=timedelta(days=settings.fic_kept_days),
+    )
     automation = AutomationActivities(
         engine, client, every=timedelta(seconds=settings.automation_every_seconds)
     )
@@ -74,6 +82,8 @@ def activities_by_queue(
     cleanup = StorageCleanupActivities(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )
+    fic = _fic_activities(client, dependencies, metrics)
+    discord = DiscordActivities(engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault)
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,
@@ -99,6 +109,9 @@ def activities_by_queue(
             automation.fire_automations,
             automation.look_after_posts,
             cleanup.remove_deleted_files,
+            fic.enlist_subscribers,
+            fic.plan_fic,
+            fic.record_fic_failure,
         ],
         FETCH_QUEUE: [
             source.poll_source,
@@ -106,8 +119,9 @@ def activities_by_queue(
             replay.find_chapters,
             sweep.sweep_site,
             account.renew_account,
+            fic.fetch_fic,
         ],
-        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail],
+        DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail, discord.edit_replies],
         PUBLISH_QUEUE: [
             publish.check_account,
             publish.upload_file,
@@ -116,6 +130,20 @@ def activities_by_queue(
             publish.look_for_file,
         ],
     }
+
+
+def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics) -> FicActivities:
+    planner = FicPlanner(dependencies.engine, fic_policy(dependencies.settings))
+    reader = Reader(dependencies.other_fics, dependencies.settings.ship_rules)
+    return FicActivities(
+        dependencies.engine,
+        client,
+        planner,
+        dependencies.ao3,
+        dependencies.other_fics,
+        reader,
+        metrics,
+    )
 
 
 def _poll_policy(settings: Settings) -> PollPolicy:

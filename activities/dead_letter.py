@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
 from fascicle.domain.errors import ErrorRecord
-from fascicle.storage import dead_letter
+from fascicle.storage import dead_letter, fic_job
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 
@@ -33,6 +33,8 @@ class AgeOutResult(BaseModel):
     """Open letters that nobody settled for too long."""
     forgotten: int = 0
     """Settled letters that were deleted."""
+    fics_forgotten: int = 0
+    """Jobs that were finished long ago; what they read stays."""
 
 
 class LettersInput(BaseModel):
@@ -61,9 +63,10 @@ class ReopenInput(BaseModel):
 
 
 class DeadLetterActivities:
-    def __init__(self, engine: AsyncEngine, *, kept_for: timedelta) -> None:
+    def __init__(self, engine: AsyncEngine, *, kept_for: timedelta, fics_kept_for: timedelta) -> None:
         self._engine = engine
         self._kept_for = kept_for
+        self._fics_kept_for = fics_kept_for
 
     @activity.defn
     async def list_letters(self, wanted: LettersInput) -> LetterPage:
@@ -100,7 +103,8 @@ class DeadLetterActivities:
         async with transaction(self._engine) as connection:
             given_up = await dead_letter.give_up(connection, before=before, now=age_out.now)
             forgotten = await dead_letter.forget(connection, before=before)
-        return AgeOutResult(given_up=given_up, forgotten=forgotten)
+            fics = await fic_job.forget_finished(connection, age_out.now - self._fics_kept_for)
+        return AgeOutResult(given_up=given_up, forgotten=forgotten, fics_forgotten=fics)
 
     @activity.defn
     async def bury(self, letter: BuryInput) -> int:

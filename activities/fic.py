@@ -99,7 +99,9 @@ class FicActivities:
             if job["state"] in FINISHED and await _is_to_be_read_again(connection, job, enlist):
                 await jobs.begin_round(connection, key, now)
             for asked in enlist.subscriptions:
-                user_id, _ = await library.add_user(connection, asked.user)
+                user_id = await library.find_user(connection, asked.user)
+                if user_id is None:
+                    user_id, _ = await library.add_user(connection, asked.user)
                 waits = now + timedelta(seconds=asked.waits_seconds) if asked.waits_seconds > 0 else None
                 await jobs.subscribe(
                     connection, key, user_id, note=asked.note, tags=asked.tags, waits_until=waits

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from fascicle.domain.fic import FINISHED, FicView, JobState
 from fascicle.domain.fic_queue import eta_seconds
 from fascicle.domain.fic_words import describe, headline
+from fascicle.runtime.settings import Settings
 from fascicle.storage import discord as replies
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
@@ -62,6 +63,21 @@ class FicPolicy:
 
     def distance(self, site: str) -> float:
         return self.distances.get(site, self.distances[""])
+
+
+def fic_policy(settings: Settings) -> FicPolicy:
+    return FicPolicy(
+        attempts=settings.fic_attempts,
+        retry_seconds=settings.fic_retry_seconds,
+        expires_after=timedelta(hours=settings.fic_expire_hours),
+        tell_start=settings.fic_tell_start,
+        distances={
+            "ao3": settings.ao3_gate.usual_distance,
+            "": settings.fic_gate.usual_distance,
+        },
+        pause_jobs=(settings.ao3_pause_jobs[0], settings.ao3_pause_jobs[1]),
+        pause_seconds=(settings.ao3_pause_seconds[0], settings.ao3_pause_seconds[1]),
+    )
 
 
 class FicPlanner:

@@ -12,9 +12,10 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
-from activities.looking_after import look_after_post
+from activities.looking_after import look_after_fic, look_after_post
+from fascicle.domain.fic import FicRef
 from fascicle.runtime.logs import get_logger
-from fascicle.storage import mail, post_queue
+from fascicle.storage import fic_job, mail, post_queue
 from fascicle.storage import notification as notifications
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
@@ -27,6 +28,8 @@ _MOST_POSTS = 5000
 _FROM_THE_FIRST: tuple[datetime | None, str] = (None, "")
 # A post on its way for longer is seen to: usually it only waits for its turn, then this changes nothing.
 _POST_IS_LATE = timedelta(minutes=1)
+_FIC_IS_LATE = timedelta(minutes=1)
+_MOST_FICS = 500
 
 log = get_logger("fascicle.reconcile")
 
@@ -47,6 +50,8 @@ class Orphans(BaseModel):
     """Sites whose sources rely on a sweep that has not worked for too long."""
     posts: int = 0
     """Posts that were seen to."""
+    fics: int = 0
+    """Fics that were seen to."""
     mail_waits: bool = False
 
 
@@ -69,10 +74,12 @@ class ReconcileActivities:
                 stale = await sweeps.stale(connection, reconcile.now - self._sweep_is_fresh_for)
                 mail_waits = await mail.needs_a_sender(connection)
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
+            fics = await self._see_to_fics(reconcile.now)
         return Orphans(
             chapters=[OwedChapter(series_id=s, chapter_id=c) for s, c in chapters],
             stale_sweeps=stale,
             posts=posts,
+            fics=fics,
             mail_waits=mail_waits,
         )
 
@@ -96,6 +103,17 @@ class ReconcileActivities:
             seen += len(page)
             seen_to += await self._see_to(page)
         return seen_to
+
+    async def _see_to_fics(self, now: datetime) -> int:
+        """Fics that should have moved by now."""
+        async with transaction(self._engine) as connection:
+            neglected = await fic_job.neglected(connection, now - _FIC_IS_LATE, _MOST_FICS)
+        for row in neglected:
+            try:
+                await look_after_fic(self._client, FicRef.model_validate(row))
+            except RPCError as error:
+                log.warning("fic_not_seen_to", key=row["key"], error=str(error))
+        return len(neglected)
 
     async def _see_to(self, posts: Sequence[dict[str, Any]]) -> int:
         """How many of them could be."""

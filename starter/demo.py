@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sqlalchemy import text
 from temporalio.client import Client
 
 from fascicle.runtime.dependencies import Dependencies
@@ -15,11 +14,13 @@ from simulator.client import SeriesSummary, SimulatorControl
 from simulator.deviantart.records import Options
 from simulator.deviantart.site import DeviantArt
 from starter.demo_art import show_art
+from starter.demo_fics import add_reader, show_fics
 from starter.onboarding import Onboarded, add_source
 
 READER = "reader"
 # The worked examples of adapters are sites of the demo.
 _ADAPTERS = Path(__file__).parents[1] / "sites.d"
+_RULES = Path(__file__).parents[1] / "ship_rules.yaml"
 _SITES = ("MANGADEX", "MANGAPLUS", "WEEBCENTRAL", "SITE_INKPAGES", "SITE_PANELBOX")
 
 # Fast enough to watch; what the environment says wins.
@@ -34,6 +35,11 @@ _RHYTHM = {
     "FASCICLE_DIGEST_EVERY_SECONDS": "10",
     "FASCICLE_ACCOUNT_INTERVAL_SECONDS": "0.5",
     "FASCICLE_AUTOMATION_EVERY_SECONDS": "10",
+    # An archive of our own: the real one is asked at most once in 20 seconds, whatever is set.
+    "FASCICLE_AO3_INTERVAL_SECONDS": "2",
+    "FASCICLE_AO3_THINK_SECONDS": "0,0.5",
+    "FASCICLE_AO3_PAUSE_SECONDS": "5,10",
+    "FASCICLE_FIC_INTERVAL_SECONDS": "0.5",
 }
 
 
@@ -45,6 +51,9 @@ def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, 
         "FASCICLE_DEVIANTART_URL": f"{simulator_url}{DeviantArt.prefix}",
         "FASCICLE_DEVIANTART_CLIENT_ID": Options().client_id,
         "FASCICLE_DEVIANTART_CLIENT_SECRET": Options().client_secret,
+        "FASCICLE_AO3_URL": f"{simulator_url}/ao3",
+        "FASCICLE_ROYALROAD_URL": f"{simulator_url}/royalroad",
+        "FASCICLE_SHIP_RULES": str(_RULES),
         "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         **{name: given.get(name, value) for name, value in _RHYTHM.items()},
     }
@@ -55,17 +64,12 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
     async with SimulatorControl(simulator_url) as control:
         listed = [series for series in await control.series() if series.status != "completed"]
     added = await asyncio.gather(*(_add_everywhere(dependencies, client, series) for series in listed))
-    channel = simulator_url.replace("http://", "json://") + f"/sink/{READER}"
+    reader = await add_reader(dependencies, READER, simulator_url)
     async with transaction(dependencies.engine) as connection:
-        reader, _ = await library.add_user(connection, READER)
-        # The upstream may be on another port this time: the channel moves, it does not multiply.
-        await connection.execute(
-            text("update channel set url = :url where user_id = :id"), {"url": channel, "id": reader}
-        )
-        await library.add_channel(connection, reader, channel)
         for onboarded in added:
             await library.follow(connection, reader, onboarded.source["series_id"])
     await show_art(dependencies, client, simulator_url, reader)
+    await show_fics(dependencies, client, simulator_url)
     return len(added)
 
 

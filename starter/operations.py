@@ -21,7 +21,7 @@ from fascicle.runtime.dependencies import build_sites, standalone_http
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.temporal import connect, register_search_attributes
 from fascicle.storage import account as accounts
-from fascicle.storage import dead_letter, overview
+from fascicle.storage import dead_letter, fic_view, overview
 from fascicle.storage import mail as mails
 from fascicle.storage import sale as sales
 from fascicle.storage import sweep as sweeps
@@ -69,6 +69,7 @@ def status(as_json: AsJson = False) -> None:
             settled_badly = await overview.posts_for_a_person(connection)
             waiting = await overview.posts_waiting(connection)
             failed_sales = await sales.count_failed(connection)
+            fics = await fic_view.counts_by_state(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -79,7 +80,7 @@ def status(as_json: AsJson = False) -> None:
                 "open_circuits": circuits,
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
-            shown |= {"posts_waiting": waiting, "failed_sales": failed_sales}
+            shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -89,6 +90,8 @@ def status(as_json: AsJson = False) -> None:
         print_facts({**places, **totals, "dead_letters": sum(letters.values())})
         if posts:
             print_facts({"posts": ", ".join(f"{count} {state}" for state, count in posts.items())})
+        if fics:
+            print_facts({"fics": ", ".join(f"{count} {state}" for state, count in fics.items())})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         hints = _needs_a_person(totals, letters, swept, circuits)

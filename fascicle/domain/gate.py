@@ -5,6 +5,8 @@ from datetime import datetime
 
 EASE = 0.9
 BACK_OFF = 2.0
+# How much later than its slot a request may set out at a gate that only one passes at a time.
+LATENESS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)

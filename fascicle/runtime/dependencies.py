@@ -18,6 +18,9 @@ from fascicle.sites.base import ChapterSite, Sites
 from fascicle.sites.declarative import Surroundings, load_folder
 from fascicle.sites.deviantart import DeviantArt
 from fascicle.sites.deviantart_oauth import DeviantArtOAuth
+from fascicle.sites.discord import Discord
+from fascicle.sites.fanficfare import FanFicFare
+from fascicle.sites.fic import Ao3, OtherFicSites
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.weebcentral import WeebCentral
@@ -42,6 +45,9 @@ class Dependencies:
     tokens: Tokens
     deviantart: DeviantArt
     objects: ObjectStore
+    ao3: Ao3
+    other_fics: OtherFicSites
+    discord: Discord
 
 
 def utc_now() -> datetime:
@@ -61,15 +67,32 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     http = _http_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
+    reader = FanFicFare(settings.fic_processes)
     tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
         sites = build_sites(settings, http)
         deviantart = DeviantArt(http, base_url=settings.deviantart_url)
         objects = open_object_store(object_store_options(settings))
+        ao3 = Ao3(http, base_url=settings.ao3_url, policy=settings.ao3_gate)
+        other_fics = OtherFicSites(http, reader, bases=settings.fic_bases, policy=settings.fic_gate)
         yield Dependencies(
-            settings, engine, http, sites, notifier, clock, vault, oauth, tokens, deviantart, objects
+            settings,
+            engine,
+            http,
+            sites,
+            notifier,
+            clock,
+            vault,
+            oauth,
+            tokens,
+            deviantart,
+            objects,
+            ao3,
+            other_fics,
+            Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
         )
     finally:
+        await reader.close()
         notifier.close()
         await tokens.aclose()
         await http.aclose()

@@ -14,7 +14,7 @@ import httpcore
 import httpx
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.gate import GatePolicy
+from fascicle.domain.gate import LATENESS_SECONDS, GatePolicy
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
@@ -23,10 +23,6 @@ from fascicle.storage.gate import Slot
 log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
-
-
-# How much later than its slot a request may set out at a gate that only one passes at a time.
-LATENESS_SECONDS = 5.0
 
 
 # After any other error the request may have arrived, whatever was answered.
@@ -267,7 +263,7 @@ class HttpClient:
             error.seconds = await self._gates.failed(
                 gate.name,
                 gate.policy,
-                refused=error.code in ("rate_limited", "blocked"),
+                refused=error.code in ("rate_limited", "blocked", "challenge"),
                 not_before=error.seconds,
                 reason=error.message,
             )

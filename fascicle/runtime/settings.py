@@ -23,7 +23,7 @@ from fascicle.domain.ao3 import ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
-from fascicle.domain.gate import GatePolicy
+from fascicle.domain.gate import LATENESS_SECONDS, GatePolicy
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
@@ -305,6 +305,32 @@ class Settings(BaseSettings):
             refusals=self.account_breaker_threshold,
             open_seconds=self.account_breaker_seconds,
         )
+
+    @property
+    def ao3_gate(self) -> GatePolicy:
+        """Only one request is on its way at a time: distances hold however slow the archive is (F3)."""
+        return GatePolicy(
+            self.ao3_interval_seconds,
+            ceiling=max(self.ao3_interval_seconds, 300.0),
+            jitter=self.ao3_jitter,
+            refusals=self.ao3_cooldown_errors,
+            failures=self.ao3_cooldown_errors,
+            open_seconds=self.ao3_cooldown_seconds,
+            think=(self.ao3_think_seconds[0], self.ao3_think_seconds[1]),
+            lease=self.http_timeout_seconds + 2 * LATENESS_SECONDS,
+        )
+
+    @property
+    def fic_gate(self) -> GatePolicy:
+        """Of each other fic site."""
+        return GatePolicy(self.fic_interval_seconds, jitter=0.5)
+
+    @property
+    def fic_bases(self) -> dict[str, str]:
+        """Where sites are asked instead of at their own addresses."""
+        own = type(self).model_fields
+        names = ("ffn", "fictionpress", "wattpad", "royalroad", "spacebattles", "sufficientvelocity")
+        return {str(own[f"{name}_url"].default): getattr(self, f"{name}_url") for name in names}
 
     @property
     def breaker(self) -> BreakerPolicy:

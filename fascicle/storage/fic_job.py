@@ -230,20 +230,33 @@ async def clear(connection: AsyncConnection, key: str) -> bool:
     return gone.rowcount == 1
 
 
-async def unfinished(
-    connection: AsyncConnection, *, before: datetime | None = None, limit: int = 1000
-) -> list[dict[str, Any]]:
-    """Jobs that are to be done, or of which somebody is still to be told, oldest first.
-
-    `before`: only what should have moved by then.
-    """
+async def unfinished(connection: AsyncConnection, *, limit: int = 10_000) -> list[dict[str, Any]]:
+    """All jobs that are to be done, or of which somebody is still to be told, oldest first."""
     rows = await connection.execute(
         text(f"""select key, site, kind, site_id as id, url from fic_job job
-                 where ({WAITING} and {TURN_AT} < coalesce(cast(:before as timestamptz), 'infinity'))
-                    or exists (select 1 from delivery d where d.fic_key = job.key
-                         and d.state in ('pending', 'sending')
-                         and d.next_attempt_at < coalesce(cast(:before as timestamptz), 'infinity'))
+                 where {WAITING} or exists (
+                   select 1 from delivery d where d.fic_key = job.key and d.state in ('pending', 'sending'))
                  order by {TURN_AT}, key limit :limit"""),
+        {"limit": limit},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def neglected(connection: AsyncConnection, before: datetime, limit: int) -> list[dict[str, Any]]:
+    """The first of each site's queue, and those of which somebody is to be told, if they should have moved
+    by then. Whoever is further back is seen to when its turn comes."""
+    rows = await connection.execute(
+        text(f"""with first as (
+                   select distinct on (site) key, {TURN_AT} as turn_at from fic_job job
+                   where {WAITING} order by site, {TURN_AT}, key)
+                 select job.key, site, kind, site_id as id, url from fic_job job
+                 where key in (select key from first where turn_at < :before)
+                    or exists (select 1 from delivery d where d.fic_key = job.key
+                         and d.state in ('pending', 'sending') and d.next_attempt_at < :before)
+                    or (not {WAITING} and exists (
+                         select 1 from discord_reply r where r.job_key = job.key and r.state = 'open'
+                           and r.next_attempt_at < :before))
+                 order by key limit :limit"""),
         {"before": before, "limit": limit},
     )
     return [dict(row) for row in rows.mappings()]

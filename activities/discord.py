@@ -1,0 +1,109 @@
+"""Replies on Discord that wait for their fic: edited when it is done, or told in their channel when the reply
+can no longer be (F5)."""
+
+import random
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.fic_plan import FicPlanner
+from activities.heartbeat import heartbeating
+from fascicle.domain.backoff import backoff_seconds
+from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.fic import FicView
+from fascicle.runtime.logs import get_logger
+from fascicle.sites.discord import Discord
+from fascicle.storage import discord as replies
+from fascicle.storage.database import transaction
+from fascicle.storage.discord import StoredReply
+from fascicle.storage.vault import Vault
+from fascicle.web.discord_words import reply_text
+
+_ATTEMPTS = 8
+_RETRY_SECONDS = 2.0
+CLEARED = "This fic was taken out of the queue by a moderator."
+
+log = get_logger("fascicle.discord")
+
+
+class RepliesInput(BaseModel):
+    key: str
+    now: datetime
+
+
+class RepliesResult(BaseModel):
+    edited: int = 0
+
+
+class DiscordActivities:
+    def __init__(self, engine: AsyncEngine, planner: FicPlanner, discord: Discord, vault: Vault) -> None:
+        self._engine = engine
+        self._planner = planner
+        self._discord = discord
+        self._vault = vault
+
+    @activity.defn
+    async def edit_replies(self, wanted: RepliesInput) -> RepliesResult:
+        """Say in every reply that waits for this fic what became of it. Repeatable: an edit is no message."""
+        result = RepliesResult()
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                view = await self._planner.view(connection, wanted.key)
+                waiting = await replies.open_replies(connection, wanted.key)
+            if view is not None and not view.finished:
+                return result
+            for reply in waiting:
+                if reply.next_attempt_at <= wanted.now:
+                    result.edited += await self._say(reply, view, wanted.now)
+        return result
+
+    async def _say(self, reply: StoredReply, view: FicView | None, now: datetime) -> bool:
+        content = CLEARED if view is None else reply_text(view)
+        try:
+            if now < reply.expires_at:
+                token = await replies.token_of(self._vault, reply)
+                await self._discord.edit_reply(reply.application_id, token, content)
+            else:
+                await self._say_in_channel(reply, content)
+        except MustWait as wait:
+            return await self._again(reply, wait.message, now + timedelta(seconds=wait.seconds))
+        except RetryableError as error:
+            wait_seconds = backoff_seconds(reply.attempts + 1, _RETRY_SECONDS, random.uniform(-1, 1))  # noqa: S311
+            return await self._again(reply, error.message, now + timedelta(seconds=wait_seconds))
+        except PermanentError as error:
+            return await self._otherwise(reply, error, content)
+        async with transaction(self._engine) as connection:
+            await replies.settle_reply(connection, reply.id, content)
+        return True
+
+    async def _again(self, reply: StoredReply, error: str, at: datetime) -> bool:
+        async with transaction(self._engine) as connection:
+            attempts = await replies.record_failure(connection, reply.id, error, at)
+            if attempts >= _ATTEMPTS:
+                await replies.lost(connection, reply.id, error)
+        return False
+
+    async def _otherwise(self, reply: StoredReply, error: PermanentError, content: str) -> bool:
+        """The reply cannot be edited; whoever asked is told in the channel, if there is a bot to do it."""
+        if error.code == "reply_expired":
+            try:
+                await self._say_in_channel(reply, content)
+            except (PermanentError, RetryableError) as failed:
+                error = PermanentError(failed.code, failed.message)
+            else:
+                async with transaction(self._engine) as connection:
+                    await replies.settle_reply(connection, reply.id, content)
+                return True
+        log.warning("discord_reply_lost", key=reply.job_key, error=error.message)
+        async with transaction(self._engine) as connection:
+            await replies.lost(connection, reply.id, error.message)
+        return False
+
+    async def _say_in_channel(self, reply: StoredReply, content: str) -> None:
+        if reply.channel_id is None:
+            raise PermanentError("reply_expired", "The reply is too old to be edited, its channel unknown.")
+        await self._discord.post_message(
+            reply.channel_id, content, f"fic-{reply.id}", mention=reply.discord_user_id
+        )

@@ -1,0 +1,320 @@
+"""The counter of the fic queue: what people ask of it, from the command line or from Discord (F1, F4, F6, F8)."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowExecutionStatus,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.fic import Subscription
+from activities.fic_plan import FicPlanner, fic_policy
+from activities.fic_result import judge_again
+from activities.looking_after import FicInput, fic_attributes, fic_priority, look_after_fic
+from fascicle.domain.errors import FascicleError, RetryableError, UsageError
+from fascicle.domain.fic import FicKind, FicRef, FicView, JobState
+from fascicle.domain.fic_url import normal_form
+from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, fic_workflow_id
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.ship_rules import load_ship_rules
+from fascicle.sites.fic import OtherFicSites
+from fascicle.storage import fic as fics
+from fascicle.storage import fic_job as jobs
+from fascicle.storage import fic_notice as notices
+from fascicle.storage import library
+from fascicle.storage.database import transaction
+from fascicle.storage.fic_view import listing
+
+_LOOK_EVERY_SECONDS = 0.1
+# Temporal takes ten updates of one workflow at a time; whoever is turned away comes back.
+_CROWDED = (RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.ABORTED, RPCStatusCode.UNAVAILABLE)
+_PATIENCE_SECONDS = 60.0
+_NO_WORKER_SECONDS = 20.0
+_AT_ONCE = 10
+LONGEST_NOTE = 2000
+MOST_TAGS = 50
+
+
+class FicDesk:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        client: Client,
+        planner: FicPlanner,
+        others: OtherFicSites,
+        *,
+        rules_file: Path,
+        instant_seconds: float,
+    ) -> None:
+        self._engine = engine
+        self._client = client
+        self._planner = planner
+        self._others = others
+        self._rules_file = rules_file
+        self._instant_seconds = instant_seconds
+
+    async def normal_form(self, url: str) -> FicRef:
+        """The fic's normal form; where only the site knows it, the site is asked."""
+        from fascicle.sites.fanficfare import normal_form_of
+
+        ref = normal_form(url, normal_form_of)
+        return await self._others.look_up(ref) if ref.kind is FicKind.NEEDS_LOOKUP else ref
+
+    async def add(
+        self,
+        url: str,
+        user: str,
+        *,
+        note: str | None = None,
+        tags: Sequence[str] = (),
+        refresh: bool = False,
+        page: bytes | None = None,
+        wait_seconds: float | None = None,
+    ) -> FicView:
+        """Ask for a fic. If it is there within the wait, the answer is all there is to be told (F4)."""
+        wait = self._instant_seconds if wait_seconds is None else wait_seconds
+        asked = Subscription(
+            user=_checked_name(user),
+            note=_checked_note(note),
+            tags=_checked_tags(tags),
+            refresh=refresh,
+            waits_seconds=wait,
+        )
+        ref = await self.normal_form(url)
+        if page is not None:
+            async with transaction(self._engine) as connection:
+                await jobs.keep_page(connection, ref.key, ref.url, page, given=True)
+        view = await self._subscribe(ref, asked)
+        return await self._wait_at_the_counter(view, asked)
+
+    async def update(self, url: str, user: str, *, wait_seconds: float | None = None) -> FicView:
+        """Read it again."""
+        return await self.add(url, user, refresh=True, wait_seconds=wait_seconds)
+
+    async def show(self, url: str) -> FicView:
+        ref = await self.normal_form(url)
+        async with transaction(self._engine) as connection:
+            view = await self._planner.view(connection, ref.key)
+        if view is None:
+            raise _not_in_queue(ref)
+        return view
+
+    async def queue(
+        self,
+        limit: int = 50,
+        *,
+        states: list[JobState] | None = None,
+        site: str | None = None,
+        user_id: str | None = None,
+    ) -> list[FicView]:
+        async with transaction(self._engine) as connection:
+            return await listing(
+                connection,
+                self._planner.policy.distances,
+                states=states,
+                site=site,
+                user_id=user_id,
+                limit=limit,
+            )
+
+    async def clear(self, url: str) -> bool:
+        """Take a fic out of the queue; what was read of it stays. False: it was not in it."""
+        ref = await self.normal_form(url)
+        async with transaction(self._engine) as connection:
+            gone = await jobs.clear(connection, ref.key)
+        if gone:
+            await self._say_look_again(ref)
+        return gone
+
+    async def reset(self, url: str | None = None) -> int:
+        """Take up what is stuck: jobs that nobody works on. With `url`: that one, also if it had failed."""
+        if url is None:
+            async with transaction(self._engine) as connection:
+                unfinished = [FicRef.model_validate(row) for row in await jobs.unfinished(connection)]
+            taken_up = 0
+            for start in range(0, len(unfinished), _AT_ONCE):
+                taken_up += sum(await asyncio.gather(*map(self._take_up, unfinished[start : start + _AT_ONCE])))
+            return taken_up
+        ref = await self.normal_form(url)
+        async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, ref.key, lock=True)
+            if job is None:
+                raise _not_in_queue(ref)
+            failed = job["state"] == JobState.ERROR
+            if failed:
+                await jobs.begin_round(connection, ref.key, datetime.now(UTC))
+                await jobs.subscribe_earlier_ones(connection, ref.key)
+        if failed:
+            await look_after_fic(self._client, ref)
+            return 1
+        return int(await self._take_up(ref))
+
+    async def override(self, url: str, moderator: str, reason: str | None = None) -> FicView:
+        """This fic belongs here all the same: remembered, and applied to what was read already (F6)."""
+        ref = await self.normal_form(url)
+        rules = load_ship_rules(self._rules_file)
+        async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, ref.key, lock=True)
+            await fics.remember_override(connection, ref.key, _checked_name(moderator), _checked_note(reason))
+            concluded = await judge_again(connection, ref, rules)
+            changes = job is not None and job["state"] == JobState.NOTP and concluded is not None
+            if job is not None and concluded is not None and changes:
+                await jobs.judge_anew(
+                    connection,
+                    ref.key,
+                    job["round"],
+                    concluded.state,
+                    reasons=concluded.reasons,
+                    works=concluded.works,
+                )
+                await self._planner.tell(connection, ref.key, "done", datetime.now(UTC))
+            view = await self._planner.view(connection, ref.key)
+        if changes:
+            await look_after_fic(self._client, ref)
+        return view or _unasked(ref, moderator)
+
+    async def set_channel(self, url: str | None) -> None:
+        async with transaction(self._engine) as connection:
+            await notices.set_channel(connection, url)
+
+    async def channel(self) -> str | None:
+        async with transaction(self._engine) as connection:
+            return await notices.channel(connection)
+
+    async def _subscribe(self, ref: FicRef, asked: Subscription) -> FicView:
+        """Start the fic's workflow or join it, whichever it is."""
+        deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+        pause = 0.05
+        while True:
+            try:
+                return await self._update_with_start(ref, asked)
+            except RPCError as error:
+                if error.status not in _CROWDED or asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
+            pause = min(2.0, pause * 2)
+
+    async def _update_with_start(self, ref: FicRef, asked: Subscription) -> FicView:
+        start = WithStartWorkflowOperation(
+            "ParseFicWorkflow",
+            FicInput(ref=ref),
+            id=fic_workflow_id(ref.key),
+            task_queue=MAIN_QUEUE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            static_summary=ref.url[:200],
+            priority=fic_priority(ref),
+            search_attributes=fic_attributes(ref),
+        )
+        try:
+            return await self._client.execute_update_with_start_workflow(
+                "subscribe",
+                asked,
+                start_workflow_operation=start,
+                result_type=FicView,
+                rpc_timeout=timedelta(seconds=_NO_WORKER_SECONDS),
+            )
+        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+            raise RetryableError(
+                "no_worker", "No worker answers. Is one running? See `fascicle doctor`, then ask again."
+            ) from error
+        except WorkflowUpdateFailedError as error:
+            raise FascicleError("not_entered", f"It could not be entered: {error.cause}") from error
+
+    async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
+        """Look until it is done or the wait is over."""
+        deadline = asyncio.get_running_loop().time() + asked.waits_seconds
+        while not view.finished and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_LOOK_EVERY_SECONDS)
+            async with transaction(self._engine) as connection:
+                view = await self._planner.view(connection, view.key) or view
+        if view.finished:
+            async with transaction(self._engine) as connection:
+                await self._heard(connection, view, asked.user)
+        return view
+
+    async def _heard(self, connection: AsyncConnection, view: FicView, user: str) -> None:
+        user_id = await library.find_user(connection, user)
+        if user_id is not None:
+            await notices.answered(connection, view.key, view.round, user_id, datetime.now(UTC))
+
+    async def _take_up(self, ref: FicRef) -> bool:
+        """Start its workflow if it has none. True: it had none."""
+        try:
+            found = await self._client.get_workflow_handle(fic_workflow_id(ref.key)).describe()
+            if found.status == WorkflowExecutionStatus.RUNNING:
+                return False
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
+                raise
+        await look_after_fic(self._client, ref)
+        return True
+
+    async def _say_look_again(self, ref: FicRef) -> None:
+        try:
+            await self._client.get_workflow_handle(fic_workflow_id(ref.key)).signal(LOOK_AGAIN_SIGNAL)
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:  # then it is over already
+                raise
+
+
+def _not_in_queue(ref: FicRef) -> UsageError:
+    return UsageError(
+        "not_in_queue", f"Nobody has asked for {ref.url} yet: `fascicle fic add {ref.url} --user NAME`."
+    )
+
+
+def _unasked(ref: FicRef, moderator: str) -> FicView:
+    return FicView(
+        key=ref.key,
+        workflow_id=fic_workflow_id(ref.key),
+        url=ref.url,
+        site=ref.site,
+        kind=ref.kind,
+        state=JobState.PENDING,
+        round=0,
+        override_by=moderator,
+        waiting_for="nobody has asked for it yet; the override is remembered",
+    )
+
+
+def _checked_name(name: str) -> str:
+    cleaned = name.strip()
+    if not cleaned or len(cleaned) > 100 or not cleaned.isprintable():
+        raise UsageError("wrong_usage", "A user's name has 1 to 100 printable characters.")
+    return cleaned
+
+
+def _checked_note(note: str | None) -> str | None:
+    if note is not None and (len(note) > LONGEST_NOTE or "\0" in note):
+        raise UsageError("wrong_usage", f"A note has at most {LONGEST_NOTE} characters.")
+    return note or None
+
+
+def _checked_tags(tags: Sequence[str]) -> list[str]:
+    cleaned = [tag.strip() for tag in tags if tag.strip()]
+    if len(cleaned) > MOST_TAGS or any(len(tag) > 100 or not tag.isprintable() for tag in cleaned):
+        raise UsageError("wrong_usage", f"At most {MOST_TAGS} tags of 100 characters each.")
+    return list(dict.fromkeys(cleaned))
+
+
+def open_desk(dependencies: Dependencies, client: Client) -> FicDesk:
+    settings = dependencies.settings
+    return FicDesk(
+        dependencies.engine,
+        client,
+        FicPlanner(dependencies.engine, fic_policy(settings)),
+        dependencies.other_fics,
+        rules_file=settings.ship_rules,
+        instant_seconds=settings.fic_instant_seconds,
+    )

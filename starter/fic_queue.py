@@ -1,0 +1,214 @@
+"""`fascicle fic …`: the queue of fics and who waits for what (F8)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from activities.fic_desk import FicDesk, open_desk
+from fascicle.domain.errors import UsageError
+from fascicle.domain.fic import FicView, JobState
+from fascicle.domain.fic_words import describe
+from fascicle.runtime.channels import check_is_allowed
+from fascicle.runtime.notifier import check_channel, masked
+from fascicle.storage import fic_view
+from fascicle.storage.database import transaction
+from starter.context import check_is_text, reach, run
+from starter.fic import app
+from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.source import AsJson
+from starter.user import user_named
+
+FicUrl = Annotated[str, typer.Argument(metavar="URL", help="The fic's address, in any of its forms.")]
+UserOption = Annotated[str, typer.Option("--user", help="Who asks; made if there is no such user.")]
+Wait = Annotated[
+    float | None,
+    typer.Option("--wait", help="Seconds to wait for the result (FASCICLE_FIC_INSTANT_SECONDS).", min=0, max=86400),
+]
+_COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "subscribers")
+# A page of 20 MB is no page.
+_LARGEST_PAGE = 16 << 20
+
+
+@app.command("add")
+def add(
+    url: FicUrl,
+    user: UserOption,
+    note: Annotated[str | None, typer.Option(help="Why they recommend it.")] = None,
+    tags: Annotated[str | None, typer.Option(help="Tags of theirs, comma-separated.")] = None,
+    wait: Wait = None,
+    page: Annotated[
+        Path | None, typer.Option(help="The page, saved in a browser, of a site that lets nobody else in.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for a fic. Whoever asks for one that is being read waits with the others."""
+    saved = None if page is None else _saved(page)
+
+    async def command() -> None:
+        async with _desk() as desk:
+            view = await desk.add(
+                url, user, note=note, tags=(tags or "").split(","), page=saved, wait_seconds=wait
+            )
+            _tell_of(view, as_json)
+
+    run(command)
+
+
+@app.command("update")
+def update(url: FicUrl, user: UserOption, wait: Wait = None, as_json: AsJson = False) -> None:
+    """Read a fic again that was read before."""
+
+    async def command() -> None:
+        async with _desk() as desk:
+            _tell_of(await desk.update(url, user, wait_seconds=wait), as_json)
+
+    run(command)
+
+
+@app.command("list")
+def list_jobs(
+    state: Annotated[list[JobState] | None, typer.Option(help="Only in this state; repeatable.")] = None,
+    site: Annotated[str | None, typer.Option(help="Only of this site.")] = None,
+    user: Annotated[str | None, typer.Option(help="Only what this user asked for.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """The queue: those that wait, in their order, then those that are done."""
+
+    async def command() -> None:
+        async with reach() as r:
+            user_id = None if user is None else await user_named(r.dependencies, user)
+            views = await open_desk(r.dependencies, r.client).queue(
+                limit, states=state, site=site, user_id=user_id
+            )
+        if as_json:
+            print_json([_plain(view) for view in views])
+        else:
+            rows = [_plain(view) | {"eta": _eta(view)} for view in views]
+            print_table(_COLUMNS, rows, empty="No fics: fascicle fic add URL --user NAME")
+
+    run(command)
+
+
+@app.command("show")
+def show(url: FicUrl, as_json: AsJson = False) -> None:
+    """All about one: what was read, where it stands, who waits for it."""
+
+    async def command() -> None:
+        async with reach() as r:
+            view = await open_desk(r.dependencies, r.client).show(url)
+            async with transaction(r.dependencies.engine) as connection:
+                people = await fic_view.subscribers(connection, view.key)
+        if as_json:
+            print_json(_plain(view) | {"people": people})
+            return
+        _tell_of(view, as_json=False)
+        facts = {} if view.fic is None else view.fic.model_dump(exclude={"author_urls", "url"}, exclude_defaults=True)
+        print_facts({"workflow": view.workflow_id, "round": view.round} | facts)
+        print_line("")
+        print_table(("user", "note", "tags", "told", "subscribed_at"), people, empty="Nobody waits for it.")
+
+    run(command)
+
+
+@app.command("clear")
+def clear(url: FicUrl, as_json: AsJson = False) -> None:
+    """Take a fic out of the queue, also while it is read; nobody is told. What was read stays."""
+
+    async def command() -> None:
+        async with _desk() as desk:
+            cleared = await desk.clear(url)
+        if not cleared:
+            raise UsageError("not_in_queue", f"{url} is not in the queue: see `fascicle fic list`.")
+        print_json({"url": url, "cleared": True}) if as_json else print_line(f"Cleared {plain(url)}")
+
+    run(command)
+
+
+@app.command("reset")
+def reset(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="Only this one; also if it failed.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take up again what is stuck: jobs that no workflow works on. Those that run are left alone."""
+
+    async def command() -> None:
+        async with _desk() as desk:
+            count = await desk.reset(url)
+        print_json({"reset": count}) if as_json else print_line(f"Took up {count} stuck job(s)")
+
+    run(command)
+
+
+@app.command("override")
+def override(
+    url: FicUrl,
+    moderator: Annotated[str, typer.Option("--moderator", "--by", help="Who decides it.")],
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A fic belongs here although the rules say no (nOTP). Remembered; nothing is read again."""
+
+    async def command() -> None:
+        async with _desk() as desk:
+            _tell_of(await desk.override(url, moderator, reason), as_json)
+
+    run(command)
+
+
+@app.command("channel")
+def channel(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="An Apprise URL.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Tell the community nothing any more.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Where the community is told what became of each fic; without a URL, show it."""
+
+    async def command() -> None:
+        async with reach() as r:
+            desk = open_desk(r.dependencies, r.client)
+            if url is not None:
+                check_is_text(url)
+                check_is_allowed(url, check_channel(url), r.dependencies.settings.channel_schemas)
+            if url is not None or off:
+                await desk.set_channel(None if off else url)
+            there = await desk.channel()
+        shown = None if there is None else masked(there)
+        if as_json:
+            print_json({"channel": shown})
+        else:
+            print_line(plain(shown) if shown else "No channel: fascicle fic channel APPRISE-URL")
+
+    run(command)
+
+
+@asynccontextmanager
+async def _desk() -> AsyncIterator[FicDesk]:
+    async with reach() as r:
+        yield open_desk(r.dependencies, r.client)
+
+
+def _saved(page: Path) -> bytes:
+    try:
+        with page.open("rb") as file:
+            body = file.read(_LARGEST_PAGE + 1)
+    except OSError as error:
+        raise typer.BadParameter(f"{page} cannot be read: {error.strerror}") from error
+    if not body or len(body) > _LARGEST_PAGE:
+        raise typer.BadParameter(f"{page} is empty or larger than {_LARGEST_PAGE >> 20} MiB")
+    return body
+
+
+def _tell_of(view: FicView, as_json: bool) -> None:
+    print_json(_plain(view)) if as_json else print_line(plain(describe(view)))
+
+
+def _plain(view: FicView) -> dict[str, Any]:
+    return view.model_dump(mode="json") | {"finished": view.finished}
+
+
+def _eta(view: FicView) -> str | None:
+    return None if view.eta_seconds is None else f"{view.eta_seconds:.0f} s"

@@ -1,0 +1,60 @@
+"""What tests of fics need: works at the simulated archive, the desk, who was told what."""
+
+from typing import Any
+
+from activities.fic_desk import FicDesk, open_desk
+from fascicle.domain.fic import FicView
+from fascicle.domain.names import fic_workflow_id
+from fascicle.storage import library
+from fascicle.storage.database import transaction
+from simulator.ao3.records import WorkSpec
+from tests.harness import Harness, eventually
+
+ARCHIVE = "https://archiveofourown.org"
+
+
+def work(stack: Harness, **spec: Any) -> str:
+    """A work at the simulated archive; its address in the real one's terms."""
+    added = stack.simulator.ao3.add_work(WorkSpec(**spec))
+    return f"{ARCHIVE}/works/{added.id}"
+
+
+def desk(stack: Harness) -> FicDesk:
+    return open_desk(stack.dependencies, stack.client)
+
+
+async def reader(stack: Harness, name: str) -> str:
+    """A user who is told through a sink of their own."""
+    channel = stack.simulator.url.replace("http://", "json://") + f"/sink/{name}"
+    async with transaction(stack.dependencies.engine) as connection:
+        user_id, _ = await library.add_user(connection, name)
+        await library.add_channel(connection, user_id, channel)
+    return user_id
+
+
+def requests(stack: Harness) -> list[str]:
+    """The paths that the archive was asked for, in order."""
+    return [
+        entry.path.removeprefix("/ao3") for entry in stack.simulator.simulation.requests.matching("/ao3/")
+    ]
+
+
+def told(stack: Harness, name: str) -> list[str]:
+    """The titles of what somebody was told."""
+    return [message.title for message in stack.simulator.simulation.sink.messages(name)]
+
+
+async def until_over(stack: Harness, view: FicView, *, within: float = 40.0) -> FicView:
+    """Its last word, everybody told."""
+    await stack.client.get_workflow_handle(fic_workflow_id(view.key)).result()
+    return await desk(stack).show(view.url)
+
+
+async def until(stack: Harness, url: str, *states: str, within: float = 40.0) -> FicView:
+    async def reached() -> FicView | None:
+        view = await desk(stack).show(url)
+        return view if view.state in states else None
+
+    found = await eventually(reached, within=within, what=f"{url} to be {' or '.join(states)}")
+    assert found is not None
+    return found
