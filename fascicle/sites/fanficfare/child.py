@@ -11,7 +11,13 @@ from typing import Any, BinaryIO
 
 from fascicle.sites.fanficfare.facts import facts_of, is_at_home
 from fascicle.sites.fanficfare.lockdown import end_after, shut_files, shut_network
-from fascicle.sites.fanficfare.offline import FormNeeded, PagesInHand, offline_adapter, silent_adapters
+from fascicle.sites.fanficfare.offline import (
+    FormNeeded,
+    LoginNeeded,
+    PagesInHand,
+    offline_adapter,
+    silent_adapters,
+)
 
 # The parent cuts off sooner; this is for the case that there is no parent any more.
 _GRACE_SECONDS = 5.0
@@ -46,12 +52,12 @@ def read_work(request: Mapping[str, Any]) -> dict[str, Any]:
             return _failure(error)
     if pages.needed is None:
         return {"facts": facts}
+    if isinstance(pages.needed, LoginNeeded):
+        return {"failed": "FailedToLogin", "status": None, "said": pages.needed.url}
     if isinstance(pages.needed, FormNeeded):
         return {"form": pages.needed.url}
-    return {
-        "wanted": pages.needed.url,
-        "at_home": adapter is not None and is_at_home(pages.needed.url, adapter),
-    }
+    at_home = adapter is not None and is_at_home(pages.needed.url, adapter)
+    return {"wanted": pages.needed.url, "at_home": at_home}
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

@@ -9,7 +9,7 @@ _MOST_ENTRIES = 500
 _LONGEST_ENTRY = 1000
 _LONGEST_SUMMARY = 50_000
 _LISTS = ("author", "authorUrl", "category", "ships", "characters", "genre", "freeformtags", "warnings")
-_WORDS = ("title", "rating", "language", "status", "series", "seriesUrl", "numWords")
+_WORDS = ("title", "rating", "language", "status", "series", "seriesUrl", "numWords", "chapterslashtotal")
 
 
 def facts_of(story: Any) -> dict[str, Any]:
@@ -24,11 +24,16 @@ def facts_of(story: Any) -> dict[str, Any]:
 
 
 def is_at_home(url: str, adapter: Any) -> bool:
-    """Whether an address is on the adapter's site: one of its domains, or below one."""
-    host = (urlsplit(url).hostname or "").lower()
+    """Whether an address is on the adapter's site: one of its domains, or below one; no port, no user."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
     domains = {str(name).lower().removeprefix("www.") for name in adapter.getAcceptDomains()}
     domains.add(str(adapter.getSiteDomain()).lower().removeprefix("www."))
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    return (
+        parts.scheme in ("http", "https")
+        and parts.netloc.lower() == host
+        and any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    )
 
 
 def _entries(story: Any, name: str) -> list[str]:

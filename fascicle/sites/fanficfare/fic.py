@@ -35,6 +35,7 @@ def fic_of(ref: FicRef, facts: Mapping[str, Any]) -> Fic:
         summary=sanitised_html(facts["description"]),
         words=_number(facts["numWords"]),
         chapters=_number(facts["numChapters"]),
+        chapters_total=_number(facts["chapterslashtotal"].partition("/")[2]),
         complete=_complete(facts["status"]),
         published_on=_day(facts["datePublished"]),
         updated_on=_day(facts["dateUpdated"]),

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 _DISPENSABLE = frozenset({"https://www.wattpad.com/api/v3/categories"})
 # What adapters append to say that an adult reads, which a browser's address may lack.
 _CONSENT = frozenset({"view_adult", "ageconsent", "warning", "adult", "skip_warning"})
+_LOGIN = frozenset({"login", "login.php", "login_check_static", "signin", "sign_in", "token_dispenser.json"})
 _KEPT_IN_ORDER = ("ships", "category", "characters", "genre", "warnings", "freeformtags", "fandoms")
 _SETTINGS = "\n".join(
     [
@@ -40,6 +41,10 @@ class FormNeeded(PageNeeded):
     """The adapter wants to send a form, which nobody does for it."""
 
 
+class LoginNeeded(PageNeeded):
+    """The adapter is about to log in, and there is no account to log in with."""
+
+
 class PagesInHand:
     """Answers an adapter's requests; the first it cannot answer stays on record in `needed`.
 
@@ -58,11 +63,9 @@ class PagesInHand:
 
         if url in _DISPENSABLE:
             raise HTTPErrorFFF(url, 503, "not asked")
-        if method != "GET":
-            raise self._note(FormNeeded(url))
-        body = self._body_of(url)
+        body = self._body_of(url) if method == "GET" else None
         if body is None:
-            raise self._note(PageNeeded(url))
+            raise self._note(_needed(method, url, parameters))
         return FetcherResponse(body, redirecturl=url)
 
     def _body_of(self, url: str) -> bytes | None:
@@ -75,6 +78,14 @@ class PagesInHand:
     def _note(self, needed: PageNeeded) -> PageNeeded:
         self.needed = self.needed or needed
         return needed
+
+
+def _needed(method: str, url: str, parameters: Any) -> PageNeeded:
+    parts = urlsplit(url)
+    is_login = _LOGIN.intersection(parts.path.lower().split("/")) or "action=login" in parts.query.lower()
+    if is_login or any("passw" in str(name).lower() for name in parameters or ()):
+        return LoginNeeded(url)
+    return PageNeeded(url) if method == "GET" else FormNeeded(url)
 
 
 def offline_adapter(url: str, pages: PagesInHand) -> Any:

@@ -61,11 +61,7 @@ def failure(ref: FicRef, answer: Mapping[str, Any]) -> FascicleError:
     return PermanentError(FicCode.PARSER_BROKEN, f"The page at {ref.url} cannot be read: {said}.")
 
 
-def form_wanted(ref: FicRef, url: str) -> PermanentError:
-    if "login" in url.lower():
-        return PermanentError(
-            FicCode.LOGIN_REQUIRED, f"{ref.site} shows {ref.url} only to members who are logged in."
-        )
+def form_wanted(ref: FicRef) -> PermanentError:
     return PermanentError(
         FicCode.PARSER_BROKEN, f"To read {ref.url}, a form would have to be sent to {ref.site}. We only read."
     )

@@ -188,5 +188,4 @@ def _environment() -> dict[str, str]:
         "HOME": os.devnull,
         "TZ": "UTC",
         "PYTHONUTF8": "1",
-        "PYTHONHASHSEED": "0",
     }

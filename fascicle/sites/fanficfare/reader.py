@@ -88,7 +88,7 @@ class FanFicFare:
         if "failed" in answer:
             raise outcome.failure(ref, answer)
         if "form" in answer:
-            raise outcome.form_wanted(ref, answer["form"])
+            raise outcome.form_wanted(ref)
         if "wanted" in answer and not answer["at_home"]:
             raise outcome.strayed(ref, answer["wanted"])
         return answer
