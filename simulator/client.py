@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from simulator.ao3.records import Ao3Series, Ao3SeriesSpec, Work, WorkSpec
 from simulator.deviantart.client import DeviantArtClient
+from simulator.discord.client import DiscordClient
 from simulator.faults import Fault, FaultReport
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
@@ -61,6 +62,7 @@ class SimulatorControl:
     def __init__(self, base_url: str) -> None:
         self._http = httpx.AsyncClient(base_url=f"{base_url}/_sim", timeout=TIMEOUT, trust_env=False)
         self.deviantart = DeviantArtClient(self._call)
+        self.discord = DiscordClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self

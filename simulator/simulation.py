@@ -8,6 +8,7 @@ from simulator.ao3 import Archive
 from simulator.ao3.demo import add_demo_works
 from simulator.demo import add_demo_series
 from simulator.deviantart import Studio
+from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
@@ -28,6 +29,7 @@ class Simulation:
     rate_limits: RateLimits = field(default_factory=RateLimits)
     deviantart: Studio = field(default_factory=Studio)
     ao3: Archive = field(default_factory=Archive)
+    discord: Chat = field(default_factory=Chat)
     objects: Objects = field(default_factory=Objects)
 
     @classmethod
@@ -64,6 +66,7 @@ class Simulation:
         self.sink.clear()
         self.deviantart.clear()
         self.ao3.clear()
+        self.discord.clear()
         self.objects.clear()
         with self.world.changing():
             self.world.clear()
