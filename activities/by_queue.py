@@ -83,7 +83,9 @@ def activities_by_queue(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )
     fic = _fic_activities(client, dependencies, metrics)
-    discord = DiscordActivities(engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault)
+    discord = DiscordActivities(
+        engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault
+    )
     return {
         MAIN_QUEUE: [
             source.record_poll_failure,

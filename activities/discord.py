@@ -13,13 +13,13 @@ from activities.heartbeat import heartbeating
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
 from fascicle.domain.fic import FicView
+from fascicle.domain.fic_words import describe, escape_markdown
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.discord import Discord
 from fascicle.storage import discord as replies
 from fascicle.storage.database import transaction
 from fascicle.storage.discord import StoredReply
 from fascicle.storage.vault import Vault
-from fascicle.web.discord_words import reply_text
 
 _ATTEMPTS = 8
 _RETRY_SECONDS = 2.0
@@ -60,7 +60,7 @@ class DiscordActivities:
         return result
 
     async def _say(self, reply: StoredReply, view: FicView | None, now: datetime) -> bool:
-        content = CLEARED if view is None else reply_text(view)
+        content = CLEARED if view is None else describe(view, escape_markdown)
         try:
             if now < reply.expires_at:
                 token = await replies.token_of(self._vault, reply)

@@ -278,9 +278,7 @@ class FicActivities:
         return await self._planner.plan(FicPlanInput(key=key, now=now))
 
 
-async def _is_to_be_read_again(
-    connection: AsyncConnection, job: dict[str, Any], enlist: EnlistInput
-) -> bool:
+async def _is_to_be_read_again(connection: AsyncConnection, job: dict[str, Any], enlist: EnlistInput) -> bool:
     """What failed is tried again when somebody asks; what was read only if they want it read anew."""
     if job["state"] == JobState.ERROR or any(asked.refresh for asked in enlist.subscriptions):
         return True

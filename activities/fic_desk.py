@@ -1,10 +1,11 @@
-"""The counter of the fic queue: what people ask of it, from the command line or from Discord (F1, F4, F6, F8)."""
+"""The counter of the fic queue: what people ask, from the command line or Discord (F1, F4, F6, F8)."""
 
 import asyncio
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio.client import (
@@ -143,7 +144,9 @@ class FicDesk:
                 unfinished = [FicRef.model_validate(row) for row in await jobs.unfinished(connection)]
             taken_up = 0
             for start in range(0, len(unfinished), _AT_ONCE):
-                taken_up += sum(await asyncio.gather(*map(self._take_up, unfinished[start : start + _AT_ONCE])))
+                taken_up += sum(
+                    await asyncio.gather(*map(self._take_up, unfinished[start : start + _AT_ONCE]))
+                )
             return taken_up
         ref = await self.normal_form(url)
         async with transaction(self._engine) as connection:
@@ -205,7 +208,7 @@ class FicDesk:
             pause = min(2.0, pause * 2)
 
     async def _update_with_start(self, ref: FicRef, asked: Subscription) -> FicView:
-        start = WithStartWorkflowOperation(
+        start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
             "ParseFicWorkflow",
             FicInput(ref=ref),
             id=fic_workflow_id(ref.key),
@@ -217,7 +220,7 @@ class FicDesk:
             search_attributes=fic_attributes(ref),
         )
         try:
-            return await self._client.execute_update_with_start_workflow(
+            view: FicView = await self._client.execute_update_with_start_workflow(
                 "subscribe",
                 asked,
                 start_workflow_operation=start,
@@ -230,6 +233,7 @@ class FicDesk:
             ) from error
         except WorkflowUpdateFailedError as error:
             raise FascicleError("not_entered", f"It could not be entered: {error.cause}") from error
+        return view
 
     async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
         """Look until it is done or the wait is over."""

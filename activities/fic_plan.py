@@ -132,9 +132,7 @@ class FicPlanner:
             job, FicStep.WAIT, wanted, wait_seconds=wait, why=why, position=position, eta_seconds=eta
         )
 
-    async def _begin(
-        self, connection: AsyncConnection, job: dict[str, Any], wanted: FicPlanInput
-    ) -> FicPlan:
+    async def _begin(self, connection: AsyncConnection, job: dict[str, Any], wanted: FicPlanInput) -> FicPlan:
         began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
         if began and self.policy.tell_start:
             await self.tell(connection, job["key"], "start", wanted.now)
@@ -150,7 +148,7 @@ class FicPlanner:
                 shown.round,
                 event,
                 title=headline(shown),
-                body=f"{describe(shown)}\n{shown.url}",
+                body=describe(shown),
                 now=now,
             )
 
@@ -185,9 +183,7 @@ class FicPlanner:
         times = [at for at in due if at is not None]
         return (min(times) - wanted.now).total_seconds() if times else None
 
-    def _plan(
-        self, job: dict[str, Any] | None, step: FicStep, wanted: FicPlanInput, **more: Any
-    ) -> FicPlan:
+    def _plan(self, job: dict[str, Any] | None, step: FicStep, wanted: FicPlanInput, **more: Any) -> FicPlan:
         if job is None:
             return FicPlan(step=step, key=wanted.key, state="cleared", **more)
         return FicPlan(

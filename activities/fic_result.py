@@ -61,9 +61,7 @@ async def judge_again(connection: AsyncConnection, ref: FicRef, rules: ShipRules
     return await verdict_on_series(connection, ref, await fics.works_of_series(connection, ref.key), rules)
 
 
-async def verdict_on_work(
-    connection: AsyncConnection, ref: FicRef, fic: Fic, rules: ShipRules
-) -> Conclusion:
+async def verdict_on_work(connection: AsyncConnection, ref: FicRef, fic: Fic, rules: ShipRules) -> Conclusion:
     verdict = judge(fic, rules)
     if verdict.ok or await fics.override_of(connection, ref.key) is not None:
         return Conclusion(JobState.DONE)
@@ -81,7 +79,9 @@ async def verdict_on_series(
         works.append(_work_result(blurb, rules, fine=fine))
     if works and not any(work.state is JobState.DONE for work in works):
         reasons = [reason for work in works for reason in work.reasons]
-        return Conclusion(JobState.NOTP, [f"None of its {len(works)} works fits.", *dict.fromkeys(reasons)], works)
+        return Conclusion(
+            JobState.NOTP, [f"None of its {len(works)} works fits.", *dict.fromkeys(reasons)], works
+        )
     return Conclusion(JobState.SERIES_DONE, [], works)
 
 
@@ -113,5 +113,3 @@ def hidden_works(pages: list[SeriesPage]) -> int:
     missing_parts = max(parts, default=0) - len(parts) if parts else 0
     uncounted = (pages[0].works_total or 0) - len(listed)
     return max(0, missing_parts, uncounted)
-
-

@@ -19,7 +19,9 @@ async def show_fics(dependencies: Dependencies, client: Client, simulator_url: s
         await add_reader(dependencies, name, simulator_url)
     desk = open_desk(dependencies, client)
     mara, jo = READERS
-    await desk.add(f"{_ARCHIVE}/works/{LONG_WORK}/chapters/1", mara, note="slow, in the best way", wait_seconds=0)
+    await desk.add(
+        f"{_ARCHIVE}/works/{LONG_WORK}/chapters/1", mara, note="slow, in the best way", wait_seconds=0
+    )
     await desk.add(f"http://ao3.org/works/{LONG_WORK}?view_adult=true", jo, wait_seconds=0)
     await desk.add(f"{_ARCHIVE}/series/{SERIES}", mara, wait_seconds=0)
     await desk.add(f"{_ARCHIVE}/works/{OTHER_PAIRING}", jo, wait_seconds=0)

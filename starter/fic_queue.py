@@ -25,7 +25,9 @@ FicUrl = Annotated[str, typer.Argument(metavar="URL", help="The fic's address, i
 UserOption = Annotated[str, typer.Option("--user", help="Who asks; made if there is no such user.")]
 Wait = Annotated[
     float | None,
-    typer.Option("--wait", help="Seconds to wait for the result (FASCICLE_FIC_INSTANT_SECONDS).", min=0, max=86400),
+    typer.Option(
+        "--wait", help="Seconds to wait for the result (FASCICLE_FIC_INSTANT_SECONDS).", min=0, max=86400
+    ),
 ]
 _COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "subscribers")
 # A page of 20 MB is no page.
@@ -106,7 +108,11 @@ def show(url: FicUrl, as_json: AsJson = False) -> None:
             print_json(_plain(view) | {"people": people})
             return
         _tell_of(view, as_json=False)
-        facts = {} if view.fic is None else view.fic.model_dump(exclude={"author_urls", "url"}, exclude_defaults=True)
+        facts = (
+            {}
+            if view.fic is None
+            else view.fic.model_dump(exclude={"author_urls", "url"}, exclude_defaults=True)
+        )
         print_facts({"workflow": view.workflow_id, "round": view.round} | facts)
         print_line("")
         print_table(("user", "note", "tags", "told", "subscribed_at"), people, empty="Nobody waits for it.")
@@ -130,7 +136,9 @@ def clear(url: FicUrl, as_json: AsJson = False) -> None:
 
 @app.command("reset")
 def reset(
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="Only this one; also if it failed.")] = None,
+    url: Annotated[
+        str | None, typer.Argument(metavar="[URL]", help="Only this one; also if it failed.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Take up again what is stuck: jobs that no workflow works on. Those that run are left alone."""

@@ -94,9 +94,7 @@ class ParseFicWorkflow:
         try:
             view = await workflow.execute_activity_method(
                 FicActivities.enlist_subscribers,
-                EnlistInput(
-                    ref=self._ref, subscriptions=[t.asked for t in served], now=workflow.now()
-                ),
+                EnlistInput(ref=self._ref, subscriptions=[t.asked for t in served], now=workflow.now()),
                 start_to_close_timeout=timedelta(seconds=30),
                 retry_policy=policies.POLL,
                 summary=_who(served),
@@ -181,9 +179,7 @@ class ParseFicWorkflow:
         record = error_record(error)
         plan: FicPlan = await workflow.execute_activity_method(
             FicActivities.record_fic_failure,
-            FicFailureInput(
-                key=self._ref.key, round=self._plan.round, error=record, now=workflow.now()
-            ),
+            FicFailureInput(key=self._ref.key, round=self._plan.round, error=record, now=workflow.now()),
             start_to_close_timeout=timedelta(seconds=30),
             retry_policy=policies.BOOKS,
             summary=f"failed: {record.error_code}",

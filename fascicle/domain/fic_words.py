@@ -223,3 +223,14 @@ def _short(view: FicView, escape: Escape) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def headline(view: FicView) -> str:
+    """The title of a message about it."""
+    what = {
+        JobState.DONE: "Read",
+        JobState.SERIES_DONE: "Read",
+        JobState.NOTP: "Not for us",
+        JobState.ERROR: "Could not be read",
+    }
+    return f"{what.get(view.state, 'Being read')}: {view.title or view.url}"

@@ -83,6 +83,15 @@ async def open_replies(connection: AsyncConnection, job_key: str) -> list[Stored
     return [_reply(row) for row in rows.mappings()]
 
 
+async def next_attempt_at(connection: AsyncConnection, job_key: str) -> datetime | None:
+    """When the first of those still to be edited is due."""
+    found: datetime | None = await connection.scalar(
+        text("select min(next_attempt_at) from discord_reply where job_key = :job and state = 'open'"),
+        {"job": job_key},
+    )
+    return found
+
+
 async def token_of(vault: Vault, reply: StoredReply) -> SecretStr:
     """Raises PermanentError when the key it was encrypted with is gone: the reply is lost then."""
     return SecretStr(

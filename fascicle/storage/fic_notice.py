@@ -10,18 +10,23 @@ FIC_CHANNEL = "fics"
 _HEARD_WITHIN = timedelta(seconds=10)
 
 _NOTIFY = text("""
-with subscribed as (
-  select s.user_id, s.waits_until from fic_subscriber s where s.job_key = :key and s.round = :round
+with event as (
+  select cast(:key as text) as key, cast(:round as integer) as round, cast(:event as text) as event,
+    cast(:title as text) as title, cast(:body as text) as body, cast(:now as timestamptz) as now
+), subscribed as (
+  select s.user_id, s.waits_until from fic_subscriber s
+  join event on s.job_key = key and s.round = event.round
 ), noticed as (
   insert into fic_notice (job_key, round, event, user_id, title, body, created_at)
-  select :key, :round, :event, user_id, :title, :body, :now from subscribed
-  union all select :key, :round, :event, null, :title, :body, :now from channel where purpose = :purpose
+  select key, round, event, user_id, title, body, now from event, (
+    select user_id from subscribed
+    union all select null from channel where purpose = :purpose) as people
   on conflict do nothing returning id, user_id
 )
 insert into delivery (fic_notice_id, fic_key, channel_id, next_attempt_at)
-select n.id, :key, c.id,
-  case when s.waits_until > :now then s.waits_until + cast(:heard_within as interval) else :now end
-from noticed n left join subscribed s on s.user_id = n.user_id
+select n.id, key, c.id,
+  case when s.waits_until > now then s.waits_until + cast(:heard_within as interval) else now end
+from event, noticed n left join subscribed s on s.user_id = n.user_id
 join channel c on c.user_id = n.user_id or (n.user_id is null and c.purpose = :purpose)
 on conflict (fic_notice_id, channel_id) do nothing
 """)
