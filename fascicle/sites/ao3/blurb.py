@@ -12,8 +12,9 @@ from fascicle.sites.ao3.tree import PUBLIC_URL, broken, day, href, id_in, line, 
 
 _TITLE = 'h4.heading > a[href*="/works/"]'
 _NO_CATEGORY = "No category"
-# The list of works is a `ul.series` itself.
-_PLACES = "ul.series:not(.index) > li"
+# Children only: a summary may hold lists of its own, and the list of works is a `ul.series` too.
+_PLACES = "li.blurb > ul.series > li"
+_TAGS = "li.blurb > ul.tags > li"
 
 
 def read_blurb(entry: LexborNode, series_id: str) -> Blurb:
@@ -36,7 +37,7 @@ def _read(entry: LexborNode, work_id: str | None) -> Fic:
     heading = entry.css_first("h4.heading")
     title = line(entry.css_first(_TITLE))
     fandoms = entry.css_first("h5.fandoms")
-    stats = entry.css_first("dl.stats")
+    stats = entry.css_first("li.blurb > dl.stats")
     if heading is None or fandoms is None or stats is None or not title or work_id is None:
         raise broken("this entry of the list lacks its title, its fandoms or its numbers")
     authors = parts.creators(heading)
@@ -50,13 +51,13 @@ def _read(entry: LexborNode, work_id: str | None) -> Fic:
         **authors,
         **parts.numbers(stats),
         fandoms=lines(fandoms.css("a.tag")),
-        relationships=lines(entry.css("li.relationships a.tag")),
-        characters=lines(entry.css("li.characters a.tag")),
-        tags=lines(entry.css("li.freeforms a.tag")),
-        warnings=lines(entry.css("li.warnings a.tag")),
+        relationships=lines(entry.css(f"{_TAGS}.relationships a.tag")),
+        characters=lines(entry.css(f"{_TAGS}.characters a.tag")),
+        tags=lines(entry.css(f"{_TAGS}.freeforms a.tag")),
+        warnings=lines(entry.css(f"{_TAGS}.warnings a.tag")),
         categories=_categories(entry),
         rating=line(entry.css_first("ul.required-tags span.rating")) or None,
-        summary=parts.summary(entry.css_first("blockquote.summary")),
+        summary=parts.summary(entry.css_first("li.blurb > blockquote.summary")),
         updated_on=day(line(entry.css_first("p.datetime"))),
         restricted=parts.is_restricted(heading),
         change_token=_change_token(entry),

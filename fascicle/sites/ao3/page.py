@@ -53,7 +53,7 @@ _FOREIGN = (
 )
 _FOREIGN_TOP = 100_000
 _SHORT_TEXT = 300
-_STATUS_IN_TITLE = re.compile(r"(?:^|\||Error) ?([45][0-9]{2})\b")
+_STATUS_IN_TITLE = re.compile(r"(?:^|\||error(?: code:)?) ?([45][0-9]{2})\b", re.IGNORECASE)
 
 
 def page_of(body: bytes, status: int, headers: Mapping[str, str]) -> tuple[FicKind, LexborNode]:
