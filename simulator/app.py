@@ -20,12 +20,20 @@ from simulator.panelbox import PanelBox
 from simulator.rate_limit import RateLimitedApp
 from simulator.releaser import Releaser
 from simulator.request_log import LoggedApp
+from simulator.royalroad import RoyalRoad
 from simulator.simulation import Simulation
 from simulator.weebcentral import WeebCentral
 from simulator.world import World
 
 CONTROL_PREFIX = "/_sim"
-SITES: tuple[Callable[[World], Upstream], ...] = (MangaDex, MangaPlus, WeebCentral, InkPages, PanelBox)
+SITES: tuple[Callable[[World], Upstream], ...] = (
+    MangaDex,
+    MangaPlus,
+    WeebCentral,
+    InkPages,
+    PanelBox,
+    RoyalRoad,
+)
 
 
 class SimulatorApp:

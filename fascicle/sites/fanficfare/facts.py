@@ -1,0 +1,57 @@
+"""What an adapter found out about a work, as plain values (in the child)."""
+
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+# Nobody tags that much: a page that does is broken, or means harm.
+_MOST_ENTRIES = 500
+_LONGEST_ENTRY = 1000
+_LONGEST_SUMMARY = 50_000
+_LISTS = ("author", "authorUrl", "category", "ships", "characters", "genre", "freeformtags", "warnings")
+_WORDS = ("title", "rating", "language", "status", "series", "seriesUrl", "numWords", "chapterslashtotal")
+
+
+def facts_of(story: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {name: _entries(story, name) for name in _LISTS}
+    facts |= {name: _text(story.getMetadata(name, removeallentities=True)) for name in _WORDS}
+    facts["description"] = str(story.getMetadata("description") or "")[:_LONGEST_SUMMARY]
+    # From the number, not from the text: that has commas, and what a configuration puts around it.
+    facts["numChapters"] = _text(story.getMetadataRaw("numChapters"))
+    facts["datePublished"] = _day(story.getMetadataRaw("datePublished"))
+    facts["dateUpdated"] = _day(_updated(story))
+    return facts
+
+
+def is_at_home(url: str, adapter: Any) -> bool:
+    """Whether an address is on the adapter's site: one of its domains, or below one; no port, no user."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    domains = {str(name).lower().removeprefix("www.") for name in adapter.getAcceptDomains()}
+    domains.add(str(adapter.getSiteDomain()).lower().removeprefix("www."))
+    return (
+        parts.scheme in ("http", "https")
+        and parts.netloc.lower() == host
+        and any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    )
+
+
+def _entries(story: Any, name: str) -> list[str]:
+    found = (_text(entry) for entry in story.getList(name, removeallentities=True))
+    return list(dict.fromkeys(entry for entry in found if entry))[:_MOST_ENTRIES]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:_LONGEST_ENTRY]
+
+
+def _updated(story: Any) -> Any:
+    """FanFicFare puts today where a page tells no date."""
+    updated = story.getMetadataRaw("dateUpdated")
+    return None if updated == story.getMetadataRaw("dateCreated") else updated
+
+
+def _day(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        value = value.date()
+    return value.isoformat() if isinstance(value, date) else None
