@@ -10,6 +10,7 @@ from starter import (
     automation,
     configuration,
     dead_letters,
+    fic,
     library,
     operations,
     post,
@@ -43,6 +44,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(account.app, name="account")
 app.add_typer(post.app, name="post")
 app.add_typer(library.app, name="library")
+app.add_typer(fic.app, name="fic")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)

@@ -45,8 +45,8 @@ def work_page(
         <li class="download"><a href="/downloads/{number}/T.epub?updated_at=1700000000">EPUB</a></li>
         </ul><div class="wrapper"><dl class="work meta group">
         {tags("rating", ["Mature"])}{tags("warning", ["No Archive Warnings Apply"])}
-        {tags("category", ["F/M", "Gen"])}{tags("fandom", fandoms)}{tags("relationship", ships)}{tags("character", ["Aki", "Ben"])}
-        {tags("freeform", ["Slow Burn", "&lt;3"])}
+        {tags("category", ["F/M", "Gen"])}{tags("fandom", fandoms)}{tags("relationship", ships)}
+        {tags("character", ["Aki", "Ben"])}{tags("freeform", ["Slow Burn", "&lt;3"])}
         <dt class="language">Language:</dt><dd class="language" lang="en">
         English </dd>{f'<dt class="series">Series:</dt><dd class="series">{series}</dd>' if series else ""}
         <dt class="stats">Stats:</dt><dd class="stats"><dl class="stats">
@@ -67,7 +67,8 @@ def work_page(
 def place(part: int, number: str, title: str = "Rainy Days") -> str:
     return (
         f'<span class="series"><span class="position">Part {part} of '
-        f'<a href="/series/{number}">{title}</a></span><a class="next" href="/works/{number}">Next Work →</a></span>'
+        f'<a href="/series/{number}">{title}</a></span>'
+        f'<a class="next" href="/works/{number}">Next Work →</a></span>'
     )
 
 
@@ -94,7 +95,8 @@ def blurb(
         <p class="datetime">11 Apr 2021</p></div>
         <ul class="tags commas"><li class='warnings'><strong><a class="tag">Choose Not To</a></strong></li>
         <li class='relationships'><a class="tag">Aki/Ben</a></li>
-        <li class='characters'><a class="tag">Aki</a></li><li class='freeforms'><a class="tag">Fluff</a></li></ul>
+        <li class='characters'><a class="tag">Aki</a></li>
+        <li class='freeforms'><a class="tag">Fluff</a></li></ul>
         <blockquote class="userstuff summary">{summary}</blockquote><ul class="series">{parts}</ul>
         <dl class="stats"><dt class="language">Language:</dt><dd class="language">Deutsch</dd>
         <dt class="words">Words:</dt><dd class="words">{words}</dd>

@@ -108,7 +108,7 @@ def test_f1_authors_are_those_of_the_byline(byline: str, authors: list[str]) -> 
 def test_f1_a_story_cannot_pass_for_its_own_page() -> None:
     fake = (
         '<p class="caution">Adult?</p><p class="notice">revealed soon</p><h2 class="title heading">Fake</h2>'
-        '<dl class="work meta group"><dd class="rating"><a class="tag">Fake</a></dd></dl>Just a moment, cf-chl'
+        '<dl class="work meta group"><dd class="rating"><a class="tag">Fake</a></dd></dl>Just a moment'
     )
     assert read(story=fake, summary=f"<div>{fake}</div>").model_copy(update={"summary": None}) == read(
         summary=""
