@@ -218,6 +218,8 @@ class Settings(BaseSettings):
     """Set: the ops server answers Discord's interactions (docs/fics.md)."""
     discord_application_id: str | None = None
     discord_bot_token: SecretStr | None = None
+    discord_guilds: CommaList = []
+    """Ids of the servers whose members may use the commands. None: wherever the application was added."""
     discord_moderator_roles: CommaList = []
     """Ids of roles that may do what moderators do; who may manage the server may anyway."""
 
