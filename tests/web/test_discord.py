@@ -1,28 +1,31 @@
 """Discord's commands (F8): what is let in, what each does, and what people see of it."""
 
-import logging
+import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from io import StringIO
 from typing import Any
 
 import httpx
 import orjson
 import pytest
+import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
 from fascicle.domain.errors import RetryableError, UsageError
 from fascicle.domain.fic import Fic, FicKind, FicView, JobState
 from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.local_gates import LocalGates
-from fascicle.runtime.logs import configure_logs
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.sites.discord import Discord
 from fascicle.web import discord as web
 from fascicle.web.discord import DiscordRoutes, Reply
+from fascicle.web.discord_commands import DEFINITIONS
+from fascicle.web.discord_deeds import Deeds
 from simulator.discord.records import APPLICATION_ID
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
+from tests.sites.conftest import OpenGates
 
 KEY = Ed25519PrivateKey.generate()
 PUBLIC_KEY = KEY.public_key().public_bytes_raw().hex()
@@ -47,6 +50,7 @@ class Desk:
         self.asked: list[tuple[Any, ...]] = []
         self.replies: list[Reply] = []
         self.answer: Any = a_view(position=1)
+        self.hangs = False
 
     def _note(self, *asked: Any, reply: Reply | None = None) -> Any:
         self.asked.append(asked)
@@ -73,7 +77,10 @@ class Desk:
         return view
 
     async def queue(self, limit: int = 10) -> list[FicView]:
-        return [self._note("queue")]
+        views = [self._note("queue")]
+        if self.hangs:
+            await asyncio.Event().wait()
+        return views
 
     async def reset(self) -> int:
         self._note("reset")
@@ -156,7 +163,7 @@ def set_channel(*options: dict[str, Any], member: Any = OWNER) -> dict[str, Any]
 @pytest.fixture(scope="module")
 async def http() -> AsyncIterator[HttpClient]:
     client = HttpClient(
-        gates=LocalGates(), guard=HostGuard(["127.0.0.1"]), user_agent="Test/1", limits=HttpLimits()
+        gates=OpenGates(), guard=HostGuard(["127.0.0.1"]), user_agent="Test/1", limits=HttpLimits()
     )
     yield client
     await client.aclose()
@@ -251,6 +258,15 @@ async def test_f8_each_command_is_deferred_and_then_answered(
     first, last = await guild.use(body)
     assert first == ({"type": 5, "data": {"flags": 64}} if private else {"type": 5})
     assert (guild.desk.asked, last) == ([asked], shown)
+
+
+def test_f8_discord_is_told_of_exactly_the_commands_that_are_answered() -> None:
+    told = {
+        f"{command['name']} {option['name']}" if option["type"] == 1 else command["name"]
+        for command in DEFINITIONS
+        for option in command["options"]
+    }
+    assert told == set(Deeds(Desk(), has_bot=True).by_command())
 
 
 async def test_f4_the_desk_gets_what_it_needs_to_edit_the_reply_later(guild: Guild) -> None:
@@ -358,11 +374,13 @@ async def test_edits_that_fail(guild: Guild, state: JobState, fault: Fault, edit
     assert (shown is None) == (fault.count is None or edits == 1)
 
 
-async def test_an_interaction_delivered_twice_ends_in_the_same_reply(guild: Guild) -> None:
-    await guild.use(rec("add", url=URL))
-    await guild.use(rec("add", url=URL))
-    assert len({reply.token.get_secret_value() for reply in guild.desk.replies}) == 1
-    assert len(guild.simulator.discord.interactions()) == 1
+async def test_o2_a_command_that_hangs_does_not_hold_up_the_shutdown(guild: Guild) -> None:
+    guild.desk.hangs = True
+    body = orjson.dumps(rec("queue"))
+    assert (await guild.send(body, signed(body))).json()["type"] == 5
+    await asyncio.wait_for(guild.routes.close(seconds=0.01), 5)
+    assert guild.desk.asked == [("queue",)]
+    assert guild.simulator.discord.calls() == []
 
 
 async def test_too_many_at_once_are_asked_to_come_back(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,13 +389,13 @@ async def test_too_many_at_once_are_asked_to_come_back(guild: Guild, monkeypatch
     assert "try again in a minute" in first["data"]["content"]
 
 
-async def test_x5_no_log_has_the_token(guild: Guild, capfd: pytest.CaptureFixture[str]) -> None:
-    configure_logs("DEBUG", "json")
+async def test_x5_no_log_has_the_token(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = StringIO()
+    processors: list[Any] = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    monkeypatch.setattr(web, "log", structlog.wrap_logger(structlog.PrintLogger(logged), processors))
     guild.desk.answer = RuntimeError("broken desk")
     guild.simulator.faults.add(Fault(path="/discord/", kind="reset"))
-    body = rec("add", url=URL)
-    await guild.use(body)
-    logging.getLogger().handlers.clear()
-    logged = capfd.readouterr().err
-    assert all(event in logged for event in ("discord_command", "broken desk", "discord_reply_failed"))
-    assert TOKEN not in logged
+    await guild.use(rec("add", url=URL))
+    for event in ("discord_command", "broken desk", "discord_reply_failed"):
+        assert event in logged.getvalue()
+    assert TOKEN not in logged.getvalue()
