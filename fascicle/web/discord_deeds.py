@@ -13,6 +13,7 @@ from fascicle.domain.fic_words import describe, describe_queue, escape_markdown
 from fascicle.web import discord_commands as commands
 
 _MOST_TAGS = 20
+_SHOWN = 10
 
 
 class Reply(BaseModel):
@@ -111,7 +112,7 @@ class Deeds:
         return _told(await self._desk.update(asked.url, asked.user, reply=asked.reply))
 
     async def _queue(self, asked: Asked) -> Said:
-        return Said(describe_queue(await self._desk.queue(), escape_markdown))
+        return Said(describe_queue(await self._desk.queue(_SHOWN), escape_markdown))
 
     async def _reset(self, asked: Asked) -> Said:
         number = await self._desk.reset()
@@ -127,7 +128,7 @@ class Deeds:
 
     async def _override(self, asked: Asked) -> Said:
         view = await self._desk.override(asked.url, asked.user, asked.options.get("reason") or None)
-        return Said(describe(view, escape_markdown))
+        return Said(_shown(view))
 
     async def _set_channel(self, asked: Asked) -> Said:
         channel = asked.options.get("channel")
@@ -146,4 +147,9 @@ class Deeds:
 
 
 def _told(view: FicView) -> Said:
-    return Said(describe(view, escape_markdown), passing=not view.finished)
+    return Said(_shown(view), passing=not view.finished)
+
+
+def _shown(view: FicView) -> str:
+    """In angle brackets the address is a link without a preview."""
+    return f"{describe(view, escape_markdown)}\n<{view.url}>"

@@ -31,6 +31,7 @@ KEY = Ed25519PrivateKey.generate()
 PUBLIC_KEY = KEY.public_key().public_bytes_raw().hex()
 TOKEN = "aW50ZXJhY3Rpb246c2VjcmV0"
 URL = "https://ao3.test/works/5"
+NEXT = f"Next in AO3's queue.\n<{URL}>"
 MEMBER = {"user": {"id": "42", "username": "ann"}, "roles": ["1"], "permissions": "0"}
 OWNER = {**MEMBER, "permissions": str(1 << 3 | 1)}
 MANAGER = {**MEMBER, "permissions": str(1 << 5)}
@@ -77,7 +78,7 @@ class Desk:
         return view
 
     async def queue(self, limit: int = 10) -> list[FicView]:
-        views = [self._note("queue")]
+        views = [self._note("queue", limit)]
         if self.hangs:
             await asyncio.Event().wait()
         return views
@@ -229,18 +230,18 @@ async def test_what_is_no_interaction_is_refused_without_repeating_it(
         (
             rec("add", url=f" {URL} ", note="so \0 good", tags="a, ,b c"),
             ("add", URL, "discord:42", "so  good", ["a", "b c"]),
-            "Next in AO3's queue.",
+            NEXT,
             False,
         ),
-        (rec("add", url=URL), ("add", URL, "discord:42", None, []), "Next in AO3's queue.", False),
-        (rec("update", url=URL), ("update", URL, "discord:42"), "Next in AO3's queue.", False),
-        (rec("queue"), ("queue",), f"1. {URL}: waiting", True),
+        (rec("add", url=URL), ("add", URL, "discord:42", None, []), NEXT, False),
+        (rec("update", url=URL), ("update", URL, "discord:42"), NEXT, False),
+        (rec("queue"), ("queue", 10), f"1. {URL}: waiting", True),
         (rec("resetqueue", OWNER), ("reset",), "2 stuck jobs were started again.", True),
         (rec("clearqueue", MANAGER, url=URL), ("clear", URL), "It is out of the queue.", True),
         (
             rec("override", BY_ROLE, url=URL, reason="fits"),
             ("override", URL, "discord:42", "fits"),
-            "Next in AO3's queue.",
+            NEXT,
             False,
         ),
         (
@@ -280,7 +281,7 @@ async def test_f4_the_desk_gets_what_it_needs_to_edit_the_reply_later(guild: Gui
 async def test_in_a_direct_message_a_user_asks_and_moderates_nothing(guild: Guild) -> None:
     user = {"member": None, "user": {"id": "43"}, "guild_id": None}
     _, shown = await guild.use({k: v for k, v in {**rec("add", url=URL), **user}.items() if v is not None})
-    assert (guild.desk.asked[0][2], shown) == ("discord:43", "Next in AO3's queue.")
+    assert (guild.desk.asked[0][2], shown) == ("discord:43", NEXT)
     first, _ = await guild.use({k: v for k, v in {**rec("resetqueue"), **user}.items() if v is not None})
     assert "for moderators" in first["data"]["content"]
 
@@ -379,7 +380,7 @@ async def test_o2_a_command_that_hangs_does_not_hold_up_the_shutdown(guild: Guil
     body = orjson.dumps(rec("queue"))
     assert (await guild.send(body, signed(body))).json()["type"] == 5
     await asyncio.wait_for(guild.routes.close(seconds=0.01), 5)
-    assert guild.desk.asked == [("queue",)]
+    assert guild.desk.asked == [("queue", 10)]
     assert guild.simulator.discord.calls() == []
 
 
