@@ -1,4 +1,4 @@
-"""A Discord server for tests: members who use commands, signed as Discord signs them, and a desk that notes."""
+"""A Discord server for tests: members whose commands are signed as Discord signs them, a desk that notes."""
 
 import asyncio
 import time
