@@ -9,8 +9,10 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simulator.answers import ErrorForm, Upstream, plain_error
+from simulator.ao3 import Ao3
 from simulator.control import Control
 from simulator.deviantart import DeviantArt
+from simulator.discord import Discord
 from simulator.faults import FaultyApp
 from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
@@ -42,7 +44,12 @@ class SimulatorApp:
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
         self._releaser = Releaser(simulation.world, release_every) if release_every else None
         self._upstreams: list[Upstream] = [site(simulation.world) for site in SITES]
-        self._upstreams += [DeviantArt(simulation.deviantart), S3(simulation.objects)]
+        self._upstreams += [
+            DeviantArt(simulation.deviantart),
+            Ao3(simulation.ao3),
+            Discord(simulation.discord),
+            S3(simulation.objects),
+        ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)
 

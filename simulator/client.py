@@ -8,7 +8,9 @@ import httpx
 import orjson
 from pydantic import BaseModel, TypeAdapter
 
+from simulator.ao3.records import Ao3Series, Ao3SeriesSpec, Work, WorkSpec
 from simulator.deviantart.client import DeviantArtClient
+from simulator.discord.client import DiscordClient
 from simulator.faults import Fault, FaultReport
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
@@ -60,6 +62,7 @@ class SimulatorControl:
     def __init__(self, base_url: str) -> None:
         self._http = httpx.AsyncClient(base_url=f"{base_url}/_sim", timeout=TIMEOUT, trust_env=False)
         self.deviantart = DeviantArtClient(self._call)
+        self.discord = DiscordClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self
@@ -105,6 +108,16 @@ class SimulatorControl:
 
     async def withdraw(self, series_id: str, upload_id: str) -> None:
         await self._call("DELETE", f"/series/{series_id}/chapters/{upload_id}")
+
+    async def add_work(self, spec: WorkSpec) -> Work:
+        return Work.model_validate_json(await self._call("POST", "/ao3/works", _fields(spec)))
+
+    async def update_work(self, work_id: int, change: WorkSpec) -> Work:
+        """Change the fields that are set, as when chapters were added."""
+        return Work.model_validate_json(await self._call("PATCH", f"/ao3/works/{work_id}", _fields(change)))
+
+    async def add_ao3_series(self, spec: Ao3SeriesSpec) -> Ao3Series:
+        return Ao3Series.model_validate_json(await self._call("POST", "/ao3/series", _fields(spec)))
 
     async def add_fault(self, fault: Fault) -> FaultReport:
         return FaultReport.model_validate_json(await self._call("POST", "/faults", _fields(fault)))

@@ -9,9 +9,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from simulator.answers import json_response
+from simulator.ao3.control import Ao3Control
 from simulator.catalogue import addresses
 from simulator.control_parts import ControlError, Table, answering_errors, read, read_json, validated
 from simulator.deviantart.control import DeviantArtControl
+from simulator.discord.control import DiscordControl
 from simulator.faults import Fault
 from simulator.mangadex import MangaDex, title_page
 from simulator.rate_limit import RateLimit
@@ -62,6 +64,8 @@ class Control:
             ("GET", "/sink/{name}", self._list_messages),
             ("DELETE", "/sink", self._clear_messages),
             *DeviantArtControl(self._simulation.deviantart).table(),
+            *Ao3Control(self._simulation.ao3).table(),
+            *DiscordControl(self._simulation.discord).table(),
         ]
         return [
             Mount(

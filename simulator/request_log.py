@@ -14,6 +14,7 @@ CAPACITY = 100_000
 KEPT_HEADERS = {b"user-agent", b"via"}
 # The log is read by people and kept in reports; who may do what is none of their business.
 SECRETS = re.compile(r"(?<![^&])((?:access_|refresh_)?token|code|client_secret)=[^&]*")
+SECRET_PATHS = re.compile(r"(?<=/webhooks/)([^/]+)/[^/]+")
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class RequestLog:
                 at=time.time(),
                 monotonic=time.monotonic(),
                 method=scope["method"],
-                path=scope["path"],
+                path=SECRET_PATHS.sub(r"\1/***", scope["path"]),
                 query=query,
                 headers=headers,
             )

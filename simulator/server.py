@@ -109,6 +109,8 @@ class RunningSimulator:
         self.rate_limits = self.simulation.rate_limits
         self.sink = self.simulation.sink
         self.deviantart = self.simulation.deviantart
+        self.ao3 = self.simulation.ao3
+        self.discord = self.simulation.discord
         self.objects = self.simulation.objects
         self.url = ""
         self.mangadex_url = ""

@@ -4,8 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from simulator.ao3 import Archive
+from simulator.ao3.demo import add_demo_works
 from simulator.demo import add_demo_series
 from simulator.deviantart import Studio
+from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
@@ -25,6 +28,8 @@ class Simulation:
     requests: RequestLog = field(default_factory=RequestLog)
     rate_limits: RateLimits = field(default_factory=RateLimits)
     deviantart: Studio = field(default_factory=Studio)
+    ao3: Archive = field(default_factory=Archive)
+    discord: Chat = field(default_factory=Chat)
     objects: Objects = field(default_factory=Objects)
 
     @classmethod
@@ -40,6 +45,7 @@ class Simulation:
             world=world,
             sink=Sink(state_file.with_name(f"{state_file.name}.sink.jsonl")),
             deviantart=Studio(state_file.with_name(f"{state_file.name}.deviantart.json")),
+            ao3=Archive(state_file.with_name(f"{state_file.name}.ao3.json")),
         )
         if not resumed:
             simulation.fill(world_name)
@@ -51,6 +57,7 @@ class Simulation:
             with self.world.changing():
                 add_demo_series(self.world)
                 add_shelf(self.world)
+            add_demo_works(self.ao3)
 
     def reset(self, world_name: WorldName = "empty") -> None:
         """Forget everything, then begin with the named world."""
@@ -58,6 +65,8 @@ class Simulation:
         self.rate_limits.clear()
         self.sink.clear()
         self.deviantart.clear()
+        self.ao3.clear()
+        self.discord.clear()
         self.objects.clear()
         with self.world.changing():
             self.world.clear()

@@ -10,6 +10,7 @@ from starter import (
     automation,
     configuration,
     dead_letters,
+    discord,
     fic,
     library,
     operations,
@@ -50,6 +51,7 @@ app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
 app.add_typer(automation.app, name="automation")
 app.add_typer(sale.app, name="sale")
+app.add_typer(discord.app, name="discord")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(schedule.app, name="schedule")
 

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from simulator.ao3 import Ao3SeriesSpec, Place, WorkSpec
 from simulator.client import ControlRefusedError, SimulatorControl
 from simulator.deviantart import AccountLimit
 from simulator.faults import Fault
@@ -30,6 +31,20 @@ async def test_series_and_chapters(remote: SimulatorControl, simulator: RunningS
     assert (summary.title, summary.uploads, summary.url) == ("A", 2, added.url)
     await remote.remove_series(added.id)
     assert await remote.series() == []
+
+
+async def test_works_of_ao3(remote: SimulatorControl, simulator: RunningSimulator) -> None:
+    first = await remote.add_work(WorkSpec(id=5, chapters_total=None))
+    series = await remote.add_ao3_series(Ao3SeriesSpec(title="S", works=(5,)))
+    second = await remote.add_work(WorkSpec(title="Later", series=(Place(series=series.id),)))
+    grown = await remote.update_work(5, WorkSpec(chapters=2, words=9))
+    assert (grown.title, grown.words, grown.chapter_count) == (first.title, 9, "2/?")
+    members = simulator.ao3.members(simulator.ao3.series(series.id))
+    assert members == [(1, grown), (2, second)]
+    with pytest.raises(ControlRefusedError, match="id 5 is in use"):
+        await remote.add_work(WorkSpec(id=5))
+    with pytest.raises(ControlRefusedError, match="404"):
+        await remote.update_work(6, WorkSpec(words=1))
 
 
 async def test_faults_requests_and_limits(remote: SimulatorControl, api: httpx.Client) -> None:

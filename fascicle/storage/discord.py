@@ -1,0 +1,165 @@
+"""Replies on Discord that wait for their job: whose they are, what they say, how long they can be edited."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pydantic import SecretStr
+from sqlalchemy import RowMapping, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.errors import PermanentError
+from fascicle.storage.vault import Vault
+
+# Discord's 15 minutes, less what an edit may take.
+REPLY_LIFETIME = timedelta(minutes=14, seconds=30)
+_MOST_ERROR = 2000
+_COLUMNS = """id, job_key, user_id, application_id, token, channel_id, discord_user_id, shown, state,
+       attempts, next_attempt_at, expires_at"""
+
+
+@dataclass(frozen=True)
+class StoredReply:
+    id: int
+    job_key: str
+    user_id: str
+    application_id: str
+    sealed_token: str
+    channel_id: str | None
+    discord_user_id: str
+    shown: str | None
+    state: str
+    attempts: int
+    next_attempt_at: datetime
+    expires_at: datetime
+
+
+async def keep_reply(
+    connection: AsyncConnection,
+    vault: Vault,
+    *,
+    job_key: str,
+    user_id: str,
+    application_id: str,
+    token: SecretStr,
+    channel_id: str | None,
+    discord_user_id: str,
+    received_at: datetime,
+) -> int:
+    """The reply's id: one for each token, however often Discord delivers the interaction."""
+    await connection.execute(
+        text("select pg_advisory_xact_lock(:token)"), {"token": _fingerprint(token.get_secret_value())}
+    )
+    found = await _kept(connection, vault, job_key, discord_user_id, token)
+    if found is not None:
+        return found
+    sealed = await vault.encrypt(
+        token.get_secret_value(), account_id=discord_user_id, kind=_token_kind(job_key)
+    )
+    reply_id = await connection.scalar(
+        text("""insert into discord_reply
+                  (job_key, user_id, application_id, token, channel_id, discord_user_id, expires_at)
+                values (:job_key, :user_id, :application_id, :token, :channel_id, :person, :expires_at)
+                returning id"""),
+        {
+            "job_key": job_key,
+            "user_id": user_id,
+            "application_id": application_id,
+            "token": sealed,
+            "channel_id": channel_id,
+            "person": discord_user_id,
+            "expires_at": received_at + REPLY_LIFETIME,
+        },
+    )
+    return int(reply_id or 0)
+
+
+async def open_replies(connection: AsyncConnection, job_key: str) -> list[StoredReply]:
+    """Those still to be edited, the oldest first; some may have expired meanwhile."""
+    rows = await connection.execute(
+        text(f"select {_COLUMNS} from discord_reply where job_key = :job and state = 'open' order by id"),
+        {"job": job_key},
+    )
+    return [_reply(row) for row in rows.mappings()]
+
+
+async def token_of(vault: Vault, reply: StoredReply) -> SecretStr:
+    """Raises PermanentError when the key it was encrypted with is gone: the reply is lost then."""
+    return SecretStr(
+        await vault.decrypt(
+            reply.sealed_token, account_id=reply.discord_user_id, kind=_token_kind(reply.job_key)
+        )
+    )
+
+
+async def show_reply(connection: AsyncConnection, reply_id: int, shown: str) -> None:
+    """The reply says so now, and will be edited again."""
+    await connection.execute(
+        text("""update discord_reply set shown = :shown, attempts = 0, last_error = null
+                where id = :id and state = 'open'"""),
+        {"id": reply_id, "shown": shown},
+    )
+
+
+async def settle_reply(connection: AsyncConnection, reply_id: int, shown: str) -> None:
+    """The reply says its last word."""
+    await connection.execute(
+        text("""update discord_reply set state = 'settled', shown = :shown, last_error = null
+                where id = :id and state = 'open'"""),
+        {"id": reply_id, "shown": shown},
+    )
+
+
+async def record_failure(
+    connection: AsyncConnection, reply_id: int, error: str, next_attempt_at: datetime
+) -> int:
+    """An edit failed and is tried again. Returns how many attempts failed in a row."""
+    attempts = await connection.scalar(
+        text("""update discord_reply set attempts = attempts + 1, last_error = :error,
+                  next_attempt_at = :next_attempt_at
+                where id = :id and state = 'open' returning attempts"""),
+        {"id": reply_id, "error": error[:_MOST_ERROR], "next_attempt_at": next_attempt_at},
+    )
+    return int(attempts or 0)
+
+
+async def lost(connection: AsyncConnection, reply_id: int, error: str) -> StoredReply | None:
+    """Nobody can edit it any more: the person is told in another way. None: it was settled or lost before."""
+    rows = await connection.execute(
+        text(f"""update discord_reply set state = 'lost', last_error = :error
+                 where id = :id and state = 'open' returning {_COLUMNS}"""),
+        {"id": reply_id, "error": error[:_MOST_ERROR]},
+    )
+    row = rows.mappings().first()
+    return None if row is None else _reply(row)
+
+
+async def _kept(
+    connection: AsyncConnection, vault: Vault, job_key: str, discord_user_id: str, token: SecretStr
+) -> int | None:
+    rows = await connection.execute(
+        text(f"""select {_COLUMNS} from discord_reply
+                 where job_key = :job and discord_user_id = :person and expires_at > now()"""),
+        {"job": job_key, "person": discord_user_id},
+    )
+    for reply in map(_reply, rows.mappings().all()):
+        try:
+            if await token_of(vault, reply) == token:
+                return reply.id
+        except PermanentError:  # of a key that is gone: certainly not this one
+            continue
+    return None
+
+
+def _reply(row: RowMapping) -> StoredReply:
+    fields = dict(row)
+    return StoredReply(sealed_token=fields.pop("token"), **fields)
+
+
+def _token_kind(job_key: str) -> str:
+    """Bound to its row: copied to another job's it does not decrypt."""
+    return f"discord reply {job_key}"
+
+
+def _fingerprint(token: str) -> int:
+    return int.from_bytes(hashlib.sha256(token.encode()).digest()[:8], signed=True)
