@@ -10,6 +10,8 @@ from starter import (
     automation,
     configuration,
     dead_letters,
+    discord,
+    fic,
     library,
     operations,
     post,
@@ -43,11 +45,13 @@ app.add_typer(user.app, name="user")
 app.add_typer(account.app, name="account")
 app.add_typer(post.app, name="post")
 app.add_typer(library.app, name="library")
+app.add_typer(fic.app, name="fic")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)
 app.add_typer(automation.app, name="automation")
 app.add_typer(sale.app, name="sale")
+app.add_typer(discord.app, name="discord")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(schedule.app, name="schedule")
 

@@ -46,7 +46,10 @@ _ERRORS = {
 
 
 def describe(view: FicView, escape: Escape = str) -> str:
-    """What becomes of a job. `escape` makes other people's words (titles, names, reasons) harmless."""
+    """What becomes of a job, without its address.
+
+    `escape` makes other people's words (titles, names, reasons) harmless.
+    """
     match view.state:
         case JobState.DONE:
             return _done(view, escape)
@@ -145,7 +148,7 @@ def _done(view: FicView, escape: Escape) -> str:
             lines[0] += f" ({', '.join(details)})"
     if view.override_by:
         lines.append("A moderator let it in.")
-    return "\n".join([*lines, view.url])
+    return "\n".join(lines)
 
 
 def _details(fic: Fic, escape: Escape) -> list[str]:
@@ -162,7 +165,7 @@ def _details(fic: Fic, escape: Escape) -> list[str]:
 def _refused(view: FicView, escape: Escape) -> str:
     lines = [f"{escape(view.title) if view.title else 'This fic'} does not belong here:"]
     lines += [f"- {escape(reason)}" for reason in view.reasons] or ["- the rules do not say why"]
-    return "\n".join([*lines, "A moderator can let it in all the same (override).", view.url])
+    return "\n".join([*lines, "A moderator can let it in all the same (override)."])
 
 
 def _failed(view: FicView, escape: Escape) -> str:
@@ -170,7 +173,7 @@ def _failed(view: FicView, escape: Escape) -> str:
         words = _ERRORS[FicCode(view.error_code or "")].format(site=site_name(view.site))
     except ValueError:
         words = _sentence(escape(view.error or "Something went wrong")) + " Submit it again to try once more."
-    return f"{_named(view, escape)}{words}\n{view.url}"
+    return f"{_named(view, escape)}{words}"
 
 
 def _series_done(view: FicView, escape: Escape) -> str:
@@ -183,7 +186,7 @@ def _series_done(view: FicView, escape: Escape) -> str:
         lines.append(f"… and {len(view.works) - MOST_WORKS} more")
     if view.hidden_works:
         lines.append(_hidden(view))
-    return "\n".join([*lines, view.url])
+    return "\n".join(lines)
 
 
 def _hidden(view: FicView) -> str:

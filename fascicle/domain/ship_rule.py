@@ -28,7 +28,7 @@ class Multiship(StrEnum):
 
 # A work that is about the pairing, or gets there, rather than one that mentions it.
 _ACCEPTED_UNLESS_TOLD = frozenset({"pre", "eventual", "established", "endgame", "main"})
-_FANDOM_ENDINGS = re.compile(r"\s+-\s+(?:fandom|all media types)$")
+_FANDOM_ENDINGS = re.compile(r"\s+(?:- (?:fandom|all media types)|& related fandoms)$")
 _BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 

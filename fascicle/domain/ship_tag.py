@@ -21,7 +21,7 @@ QUALIFIERS: Mapping[str, tuple[str, ...]] = {
     "unrequited": (),
     "hinted": ("hint", "hints"),
     "pre": (),
-    "eventual": ("eventually", "future"),
+    "eventual": ("eventually",),
     "established": (),
     "endgame": (),
     "main": (),

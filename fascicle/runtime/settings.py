@@ -215,9 +215,11 @@ class Settings(BaseSettings):
 
     discord_url: BaseUrl = "https://discord.com/api/v10"
     discord_public_key: str | None = None
-    """Set: the ops server answers Discord's interactions (docs/fics.md)."""
+    """Set: the ops server answers Discord's interactions (docs/discord.md)."""
     discord_application_id: str | None = None
     discord_bot_token: SecretStr | None = None
+    discord_guilds: CommaList = []
+    """Ids of the servers whose members may use the commands. None: wherever the application was added."""
     discord_moderator_roles: CommaList = []
     """Ids of roles that may do what moderators do; who may manage the server may anyway."""
 

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.storage import sale as sales
 from fascicle.storage.database import transaction
+from fascicle.web.bodies import BodyTooLarge, read_body
 
 _MOST_BYTES = 64 * 1024
 _MOST_ID = 2**63 - 1
@@ -74,7 +75,9 @@ class SaleRoutes:
         async def answer(request: Request) -> Response:
             try:
                 self._check_token(request)
-                return await handler(request, await _body(request))
+                return await handler(request, await read_body(request, _MOST_BYTES))
+            except BodyTooLarge as error:
+                return _error(413, "too_large", str(error))
             except _Refused as refused:
                 return _error(refused.status, refused.code, refused.message)
             except ValidationError as error:
@@ -119,15 +122,6 @@ class SaleRoutes:
                 connection, sale_id, failure.claim, failure.error, retry=failure.retry, now=self._clock()
             )
         return _json({"id": sale_id, "state": state})
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST_BYTES:
-            raise _Refused(413, "too_large", f"A body has at most {_MOST_BYTES} bytes.")
-    return body
 
 
 def _sale_id(request: Request) -> int:

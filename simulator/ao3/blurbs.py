@@ -53,6 +53,7 @@ def _heading(work: Work) -> str:
     return f"""<h4 class="heading">
 <a href="/works/{work.id}">{escape(work.title)}</a>
 by
+<!-- do not cache -->
 {byline(work)}
 {lock if work.restricted else ""}
 </h4>

@@ -34,8 +34,8 @@ def error_page(status: int) -> str:
 
 def maintenance_page() -> str:
     """For `Fault(status=503, body=maintenance_page())`."""
-    body = '<h2 class="heading">AO3 is temporarily down for maintenance.</h2>\n<p>It will be back soon.</p>'
-    return layout("Down for Maintenance", "system errors maintenance", body)
+    body = '<h2 class="heading">Error 503</h2>\n<h3 class="heading">AO3 is down for maintenance.</h3>'
+    return layout("Down for Maintenance", "system errors error-503-maintenance", body)
 
 
 def challenge_page() -> str:

@@ -164,6 +164,7 @@ def test_f6_without_relationship_tags_the_nickname_among_the_tags_counts(
         ("SUPERNATURAL", "Supernatural", True),
         ("Supernatural - Fandom", "Supernatural", True),
         ("Supernatural - All Media Types", "Supernatural", True),
+        ("Supernatural & Related Fandoms", "Supernatural", True),
         ("Supernatural (TV 2005) - Fandom", "Supernatural (TV 2005)", True),
         ("Supernatural", "Supernatural - Fandom", True),
         ("Sobrenatural | Supernatural (TV 2005)", "Supernatural", True),

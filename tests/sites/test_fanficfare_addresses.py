@@ -1,5 +1,7 @@
 """Addresses of works on FanFicFare's sites, without asking them."""
 
+import re
+
 import pytest
 
 from fascicle.domain.errors import PermanentError
@@ -47,12 +49,29 @@ def test_f1_hostile_and_other_addresses_have_none(url: str) -> None:
     assert normal_form_of(url) is None
 
 
-def test_f1_an_id_with_odd_characters_becomes_a_stable_digest() -> None:
-    first = normal_form_of("https://www.literotica.com/s/caf%C3%A9-au-lait")
-    again = normal_form_of("https://literotica.com/s/caf%C3%A9-au-lait")
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://www.literotica.com/s/caf%C3%A9-au-lait", "http://literotica.com/s/caf%C3%A9-au-lait", True),
+        ("https://ncode.syosetu.com/n1234ab/", "http://ncode.syosetu.com/n1234ab", True),
+        ("https://www.whofic.com/viewstory.php?sid=1", "https://www.whofic.com/viewstory.php?sid=2", False),
+        ("https://readonlymind.com/@Ann/Tale/", "https://readonlymind.com/@Bob/Tale/", False),
+        ("https://abraxan.fanficauthors.net/Tale/", "https://bobmin.fanficauthors.net/Tale/", False),
+        (
+            "https://hp.adult-fanfiction.org/story.php?no=600112233",
+            "https://anime.adult-fanfiction.org/story.php?no=600112233",
+            False,
+        ),
+    ],
+)
+def test_f1_works_have_one_key_each_where_ids_are_no_numbers_of_the_site(
+    one: str, other: str, same: bool
+) -> None:
+    first, second = normal_form_of(one), normal_form_of(other)
     assert first is not None
-    assert again == first
-    assert first.id.isalnum()
+    assert second is not None
+    assert (first.key == second.key) is same
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", first.id)
 
 
 @pytest.mark.parametrize(

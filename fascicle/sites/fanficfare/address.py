@@ -14,7 +14,7 @@ from fascicle.sites.fanficfare.offline import PageNeeded, PagesInHand, offline_a
 # Domains, not numbers: no host we accept ends in a digit.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}", re.ASCII)
 _FANFICFARES_OWN_TESTS = re.compile(r"(?:www\.)?test\d\.com")
-_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}", re.ASCII)
 
 
 def normal_form_of(url: str) -> FicRef | None:
@@ -50,16 +50,28 @@ def _adapter_for(url: str) -> Any:
 
 
 def _ref(adapter: Any) -> FicRef | None:
-    story_id = str(adapter.story.getMetadata("storyId") or "")
     address = str(adapter.url)
-    if not story_id or urlsplit(address).scheme not in ("http", "https"):
+    if urlsplit(address).scheme not in ("http", "https"):
         return None
-    site = str(adapter.getSiteDomain()).lower().removeprefix("www.")
-    return FicRef(site=site, kind=FicKind.WORK, id=_safe_id(story_id), url=address)
+    site = _bare(str(adapter.getSiteDomain()))
+    return FicRef(site=site, kind=FicKind.WORK, id=_id(adapter, site), url=address)
 
 
-def _safe_id(story_id: str) -> str:
-    """The id if it can be part of a workflow's id, else a digest of it."""
-    if _SAFE_ID.fullmatch(story_id):
+def _id(adapter: Any, site: str) -> str:
+    """FanFicFare's id where it is a number of the whole site; else the address decides.
+
+    Elsewhere ids are words, which two authors may use, or numbers of one of several archives, or known
+    only from the page.
+    """
+    story_id = str(adapter.story.getMetadata("storyId") or "")
+    is_whole_site = site == _bare(urlsplit(adapter.url).netloc) == _bare(str(adapter.getConfigSection()))
+    if is_whole_site and story_id.isascii() and story_id.isdecimal():
         return story_id
-    return "h" + sha256(story_id.encode()).hexdigest()[:16]
+    # The section's address lacks titles, where those may change.
+    place = str(adapter.get_section_url(adapter.url)).partition("://")[2]
+    digest = sha256(_bare(place).encode()).hexdigest()[:12]
+    return f"{story_id}-{digest}" if _SAFE_ID.fullmatch(story_id) else f"h{digest}"
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("www.")

@@ -15,15 +15,18 @@ _COMPLETE = frozenset({"complete", "completed", "finished", "one-shot", "oneshot
 
 
 def fic_of(ref: FicRef, facts: Mapping[str, Any]) -> Fic:
-    title = plain_line(facts["title"])
-    if not title:
-        raise PermanentError(FicCode.PARSER_BROKEN, f"The page at {ref.url} shows no work: it has no title.")
+    title, authors = plain_line(facts["title"]), _lines(facts["author"])
+    # Adapters call a work without an author anonymous: with none at all, the page was something else.
+    if not title or not authors:
+        raise PermanentError(
+            FicCode.PARSER_BROKEN, f"The page at {ref.url} shows no work: it has no title or no author."
+        )
     return Fic(
         site=ref.site,
         id=ref.id,
         url=ref.url,
         title=title,
-        authors=_lines(facts["author"]),
+        authors=authors,
         author_urls=[url for url in facts["authorUrl"] if _is_web_address(url)],
         fandoms=_lines(facts["category"]),
         relationships=_lines(facts["ships"]),

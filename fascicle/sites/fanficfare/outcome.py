@@ -9,10 +9,9 @@ from fascicle.domain.fic import FicCode, FicRef
 from fascicle.sites.sanitise import plain_line
 
 _LOGIN = ("FailedToLogin", "AccessDenied", "NeedTimedOneTimePassword")
+# Not the address of the challenge's script: ordinary pages carry that one, too.
 _CHALLENGE = re.compile(
-    rb"<title>\s*(?:Just a moment\.\.\.|Attention Required! \| Cloudflare)"
-    rb"|_cf_chl_opt|/cdn-cgi/challenge-platform/h/",
-    re.IGNORECASE,
+    rb"<title>\s*(?:Just a moment\.\.\.|Attention Required! \| Cloudflare)|_cf_chl_opt", re.IGNORECASE
 )
 # A challenge is a small page; further down, the words may be the story's.
 _HEAD = 20_000

@@ -41,6 +41,8 @@ class Child:
             cwd=os.sep,
             env=_environment(),
             limit=_LARGEST_ANSWER,
+            # Ctrl-C is for the parent, which finishes what is under way.
+            start_new_session=True,
         )
         return cls(process)
 

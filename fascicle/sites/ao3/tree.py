@@ -1,0 +1,95 @@
+"""A page's tree, and small readers of its parts.
+
+The parser takes time in the square of a page's depth and of a tag's length: garbage is kept from it.
+"""
+
+import re
+from datetime import date
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.fic import FicCode
+from fascicle.sites.sanitise import plain_line
+
+PUBLIC_URL = "https://archiveofourown.org"
+
+# What is read stands at the top; below it comes the story.
+_LONGEST_PAGE = 2_000_000
+_LONGEST_TAG = 8_000
+_DEEPEST = 10_000
+_LARGEST_COUNT = 2**31 - 1
+_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_VOID = frozenset((b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"))
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def parsed(body: bytes) -> LexborHTMLParser:
+    top = body[:_LONGEST_PAGE]
+    if _is_overlong(top) or _is_too_deep(top):
+        raise broken("it is no page a browser could show")
+    return LexborHTMLParser(top)
+
+
+def broken(why: str) -> PermanentError:
+    """A page that is not understood. Nothing is stored of it, so that what was read before stays."""
+    return PermanentError(FicCode.PARSER_BROKEN, f"The page could not be read: {why}.")
+
+
+def line(node: LexborNode | None) -> str:
+    """A node's text as one plain line; empty where there is no node."""
+    return plain_line(node.text()) if node else ""
+
+
+def lines(nodes: list[LexborNode]) -> list[str]:
+    """Texts in the page's order, without empty ones and repetitions."""
+    return list(dict.fromkeys(text for node in nodes if (text := line(node))))
+
+
+def href(node: LexborNode | None) -> str:
+    return (node.attributes.get("href") or "") if node else ""
+
+
+def id_in(address: str, *folders: str) -> str | None:
+    """The number behind one of these folders: `/works/12/chapters/3` → 12."""
+    match = re.search(rf"/(?:{'|'.join(folders)})/0*([1-9][0-9]{{0,11}})(?![0-9])", address[:500])
+    return match[1] if match else None
+
+
+def count(text: str) -> int | None:
+    """`12,345` → 12345; None where there is no number."""
+    digits = re.sub(r"[,.\s]", "", text)
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return min(int(digits[:20]), _LARGEST_COUNT)
+
+
+def day(text: str) -> date | None:
+    """`2021-04-11` in a work's header, `11 Apr 2021` in a blurb."""
+    try:
+        if match := re.fullmatch(r"(\d{1,2}) (\w{3})\w* (\d{4})", text):
+            return date(int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1]))
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _is_overlong(body: bytes) -> bool:
+    return any(len(p) > _LONGEST_TAG and b">" not in p[:_LONGEST_TAG] for p in body.split(b"<")[1:])
+
+
+def _is_too_deep(body: bytes) -> bool:
+    if body.count(b"<") <= _DEEPEST:
+        return False
+    depth = 0
+    opened: dict[bytes, int] = {}
+    for closing, name in _TAG.findall(body):
+        if not closing and name not in _VOID:
+            opened[name] = opened.get(name, 0) + 1
+            depth += 1
+        elif opened.get(name, 0):
+            opened[name] -= 1
+            depth -= 1
+        if depth > _DEEPEST:
+            return True
+    return False

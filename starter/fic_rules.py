@@ -1,0 +1,121 @@
+"""`fascicle fic rules …`: trying the ship rules on tags or on a saved page (F6)."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fascicle.domain.errors import FascicleError, UsageError
+from fascicle.domain.fic import Fic, FicKind, FicRef, JobState, Verdict
+from fascicle.domain.ship_rule import ShipRules, judge
+from fascicle.runtime.ship_rules import load_ship_rules
+from starter.context import check_is_text, effective_settings, run
+from starter.output import plain, print_json, print_line
+from starter.source import AsJson
+
+app = typer.Typer(help="Which fics belong here.", no_args_is_help=True)
+
+_LARGEST_PAGE = 16 << 20
+
+
+@app.callback()
+def _rules() -> None:
+    """Which fics belong here."""
+
+
+@app.command("test")
+def try_rules(
+    page: Annotated[Path | None, typer.Argument(help="A work's page, saved in a browser.")] = None,
+    url: Annotated[str | None, typer.Option(help="The address the page was saved from.")] = None,
+    fandom: Annotated[list[str] | None, typer.Option(help="A fandom tag; as often as there are.")] = None,
+    relationship: Annotated[
+        list[str] | None, typer.Option(help="A relationship tag, in the work's order; as often as there are.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Another file of rules than FASCICLE_SHIP_RULES names.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the rules say of a saved page, or of tags. Ends with 0 if the work belongs here, with 1 if not."""
+
+    async def command() -> None:
+        wanted = _load(rules)
+        fic = await _fic(page, url, fandom or [], relationship or [])
+        verdict = judge(fic, wanted)
+        _tell(verdict, wanted, as_json)
+        if not verdict.ok:
+            raise typer.Exit(1)
+
+    run(command)
+
+
+def _load(file: Path | None) -> ShipRules:
+    if file is None:
+        return load_ship_rules(effective_settings().ship_rules)
+    if not file.exists():
+        raise UsageError("wrong_usage", f"There is no file {file}.")
+    return load_ship_rules(file)
+
+
+async def _fic(page: Path | None, url: str | None, fandoms: list[str], relationships: list[str]) -> Fic:
+    tags = [*fandoms, *relationships]
+    if (page is None) is not bool(tags):
+        raise UsageError("wrong_usage", "Name a page, or tags with --fandom and --relationship: one of both.")
+    if page is None:
+        for tag in tags:
+            check_is_text(tag)
+        return Fic(site="", id="", url="", title="", fandoms=fandoms, relationships=relationships)
+    if url is None:
+        raise UsageError("wrong_usage", "Say with --url which address the page was saved from.")
+    try:
+        return await _read(_body(page), url)
+    except FascicleError as error:
+        # Exit code 1 is for works that do not belong here; nothing is known of this one.
+        raise UsageError(error.code, f"{page}: {error.message}") from error
+
+
+def _body(page: Path) -> bytes:
+    try:
+        if page.stat().st_size > _LARGEST_PAGE:
+            raise UsageError("wrong_usage", f"it is larger than {_LARGEST_PAGE >> 20} MiB, so it is no page.")
+        return page.read_bytes()
+    except OSError as error:
+        raise UsageError("wrong_usage", f"it cannot be read: {error.strerror}.") from error
+
+
+async def _read(body: bytes, url: str) -> Fic:
+    # FanFicFare takes half a second to load; who tries tags needs none of this.
+    from fascicle.domain.fic_url import normal_form
+    from fascicle.sites.fanficfare import FanFicFare, normal_form_of
+
+    ref = normal_form(url, others=normal_form_of)
+    if ref.kind is not FicKind.WORK:
+        raise UsageError("wrong_usage", "rules are about single works; save the page of one.")
+    if ref.site == "ao3":
+        return _read_ao3(body, ref)
+    async with FanFicFare(1) as reader:
+        return await reader.read_saved(ref, body)
+
+
+def _read_ao3(body: bytes, ref: FicRef) -> Fic:
+    from fascicle.sites.ao3 import read_page
+
+    found = read_page(body, ref)
+    if not isinstance(found, Fic):
+        raise UsageError("wrong_usage", "that is a series; save the page of one of its works.")
+    return found
+
+
+def _tell(verdict: Verdict, rules: ShipRules, as_json: bool) -> None:
+    state = JobState.DONE if verdict.ok else JobState.NOTP
+    if as_json:
+        shown = {"ok": verdict.ok, "verdict": state, "rule": verdict.rule, "reasons": verdict.reasons}
+        print_json(shown)
+    elif not rules.rules:
+        print_line("It belongs here: there are no rules, so every work does.")
+    elif verdict.ok:
+        print_line(f"[green]It belongs here[/] by the rule {plain(verdict.rule)}.")
+    else:
+        print_line(f"[red]{state}[/]: it does not belong here.")
+        for reason in verdict.reasons:
+            print_line(f"  {plain(reason)}")
