@@ -97,7 +97,7 @@ CHALLENGE = b"<html><head><title>Just a moment...</title></head><script>window._
     [
         (FANFICTION, b"<html><body>Story Not Found</body></html>", "not_found"),
         (FANFICTION, CHALLENGE, "challenge"),
-        (FANFICTION, b"<script src='/cdn-cgi/challenge-platform/h/b/x.js'></script>Story Not Found", "not_found"),
+        (FANFICTION, b"Story Not Found<script src='/cdn-cgi/challenge-platform/h/b/x.js'>", "not_found"),
         (FANFICTION, b"<html><body>Lorem ipsum.</body></html>", "parser_broken"),
         (FANFICTION, b"\xff\xfe\x00", "parser_broken"),
         (FANFICTION, b"Please check to see you are not using an outdated url.", "parser_broken"),

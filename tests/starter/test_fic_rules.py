@@ -73,7 +73,7 @@ def test_f6_a_saved_page_gets_a_verdict(page: str, tmp_path: Path) -> None:
         (["{page}", "--url", "https://evil.example/1"], "evil.example"),
         (["{page}", "--url", "https://archiveofourown.org/series/1"], "single works"),
         (["{page}x", "--url", "https://royalroad.com/fiction/1"], "cannot be read"),
-        (["{page}", "--url", "https://www.fanfiction.net/s/1/1/"], "cannot be read"),
+        (["{page}", "--url", "https://archiveofourown.org/works/1"], "page.html: "),
         ([*TAGS, "x", "--rules", "{page}x"], "There is no file"),
         ([*TAGS, "x", "--rules", "{page}"], "is not YAML"),
     ],
