@@ -96,10 +96,9 @@ def facts_of(fic: Fic) -> Facts:
 
 def prepared_fanficfare(page: Page) -> Callable[[], Facts]:
     """FanFicFare on the point of parsing; an adapter parses once."""
-    url = page.ref.url
-    chapters = f"""<h2 class="heading"><a href="/works/{page.ref.id}">A title</a></h2><ol class="chapter index">
-        <li><a href="/works/{page.ref.id}/chapters/1">1. One</a> <span class="datetime">(2022-12-19)</span></li>
-        </ol>"""
+    url, path = page.ref.url, f"/works/{page.ref.id}"
+    chapters = f"""<h2 class="heading"><a href="{path}">A title</a></h2><ol class="chapter index">
+        <li><a href="{path}/chapters/1">1. One</a> <span class="datetime">(2022-12-19)</span></li></ol>"""
     pages = {f"{url}/navigate?view_adult=true": chapters.encode(), f"{url}?view_adult=true": page.body}
     adapter = offline_adapter(url, PagesInHand(pages))
 

@@ -111,6 +111,7 @@ def test_f9_what_may_pass_by_itself_is_retryable_and_knows_its_status() -> None:
         (work_page().replace(b'dd class="fandom', b'dd class="fandoms'), "changed its pages"),
         (work_page().replace(b'h2 class="title', b'h2 class="headline'), "changed its pages"),
         (work_page().replace(b"12", b""), "which work"),
+        (work_page(story="Just a moment!").replace(b'id="main"', b'id="hall"'), "main part is missing"),
     ],
 )
 def test_f9_a_page_that_is_not_understood_yields_nothing(body: bytes, says: str) -> None:

@@ -52,6 +52,7 @@ _FOREIGN = (
     (b"attention required! | cloudflare", FicCode.BLOCKED),
 )
 _FOREIGN_TOP = 100_000
+_ARCHIVES_FRAME = "#outer, #workskin"
 _SHORT_TEXT = 300
 _STATUS_IN_TITLE = re.compile(r"(?:^|\||error(?: code:)?) ?([45][0-9]{2})\b", re.IGNORECASE)
 
@@ -63,7 +64,7 @@ def page_of(body: bytes, status: int, headers: Mapping[str, str]) -> tuple[FicKi
     tree = parsed(body)
     main = tree.css_first("#main")
     if main is None:
-        raise _foreign(body, tree, status)
+        raise _without_main(status) if tree.css_matches(_ARCHIVES_FRAME) else _foreign(body, tree, status)
     title = line(tree.css_first("head > title"))
     if error := _error_page(main, title) or _by_status(status):
         raise error
@@ -103,6 +104,12 @@ def _other_page(main: LexborNode, title: str) -> FascicleError:
         return broken("it is a work's list of chapters; the work's own page is needed")
     return broken(
         f"it is neither a work nor a series, but {title!r}" if title else "it has no title and no work"
+    )
+
+
+def _without_main(status: int) -> FascicleError:
+    return _by_status(status) or broken(
+        "its main part is missing, so the archive has probably changed its pages"
     )
 
 
