@@ -23,6 +23,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.by_queue import activities_by_queue
+from activities.fic_desk import FicDesk, open_desk
 from activities.interceptor import FascicleInterceptor
 from activities.metrics import Metrics
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
@@ -32,6 +33,7 @@ from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.storage.database import ping, schema_versions
+from fascicle.web.discord import DiscordRoutes
 from fascicle.web.ops import OpsProbes, ops_app
 from fascicle.web.sales import SaleRoutes
 from workflows.automation import AutomationWorkflow
@@ -153,8 +155,9 @@ class WorkerProcess:
             active_jobs=lambda: self._metrics.active_jobs,
             metrics_url=metrics_url,
         )
+        discord = self._discord_routes(dependencies)
         config = uvicorn.Config(
-            ops_app(probes, _sale_routes(dependencies)),
+            ops_app(probes, [*_sale_routes(dependencies), *(discord.routes() if discord else ())]),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -168,6 +171,27 @@ class WorkerProcess:
         finally:
             server.should_exit = True
             await serving
+            if discord is not None:
+                await discord.close()
+
+    def _discord_routes(self, dependencies: Dependencies) -> DiscordRoutes | None:
+        """Off unless Discord's key is set: nobody else's word is to be taken for Discord's."""
+        settings = self._settings
+        if settings.discord_public_key is None:
+            return None
+        return DiscordRoutes(
+            settings.discord_public_key,
+            lambda: self._desk(dependencies),
+            dependencies.discord,
+            moderator_roles=settings.discord_moderator_roles,
+            guilds=settings.discord_guilds,
+            has_bot=settings.discord_bot_token is not None,
+        )
+
+    def _desk(self, dependencies: Dependencies) -> FicDesk:
+        if self._client is None:
+            raise RetryableError("starting", "This is still starting. Please try again in a few seconds.")
+        return open_desk(dependencies, self._client)
 
     async def _temporal_is_up(self) -> bool:
         return self._client is not None and await is_serving(self._client)

@@ -62,6 +62,7 @@ def activities_by_queue(
     notify = NotifyActivities(
         engine,
         dependencies.notifier,
+        dependencies.discord,
         metrics,
         retry_base_seconds=settings.retry_base_seconds,
         daily_cap=settings.notify_daily_cap,

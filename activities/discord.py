@@ -13,7 +13,7 @@ from activities.heartbeat import heartbeating
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
 from fascicle.domain.fic import FicView
-from fascicle.domain.fic_words import describe, escape_markdown
+from fascicle.domain.fic_words import describe_on_discord
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.discord import Discord
 from fascicle.storage import discord as replies
@@ -60,7 +60,7 @@ class DiscordActivities:
         return result
 
     async def _say(self, reply: StoredReply, view: FicView | None, now: datetime) -> bool:
-        content = CLEARED if view is None else describe(view, escape_markdown)
+        content = CLEARED if view is None else describe_on_discord(view)
         try:
             if now < reply.expires_at:
                 token = await replies.token_of(self._vault, reply)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio.client import (
     Client,
     WithStartWorkflowOperation,
@@ -29,12 +29,15 @@ from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, fic_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.ship_rules import load_ship_rules
 from fascicle.sites.fic import OtherFicSites
+from fascicle.storage import discord as replies
 from fascicle.storage import fic as fics
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import listing
+from fascicle.storage.vault import Vault
+from fascicle.web.discord import Reply
 
 _LOOK_EVERY_SECONDS = 0.1
 # Temporal takes ten updates of one workflow at a time; whoever is turned away comes back.
@@ -42,6 +45,7 @@ _CROWDED = (RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.ABORTED, RPCStatusCo
 _PATIENCE_SECONDS = 60.0
 _NO_WORKER_SECONDS = 20.0
 _AT_ONCE = 10
+_FIRST_WORD = timedelta(seconds=5)
 LONGEST_NOTE = 2000
 MOST_TAGS = 50
 
@@ -54,6 +58,7 @@ class FicDesk:
         planner: FicPlanner,
         others: OtherFicSites,
         *,
+        vault: Vault,
         rules_file: Path,
         instant_seconds: float,
     ) -> None:
@@ -61,6 +66,7 @@ class FicDesk:
         self._client = client
         self._planner = planner
         self._others = others
+        self._vault = vault
         self._rules_file = rules_file
         self._instant_seconds = instant_seconds
 
@@ -81,6 +87,7 @@ class FicDesk:
         refresh: bool = False,
         page: bytes | None = None,
         wait_seconds: float | None = None,
+        reply: Reply | None = None,
     ) -> FicView:
         """Ask for a fic. If it is there within the wait, the answer is all there is to be told (F4)."""
         wait = self._instant_seconds if wait_seconds is None else wait_seconds
@@ -95,12 +102,14 @@ class FicDesk:
         if page is not None:
             async with transaction(self._engine) as connection:
                 await jobs.keep_page(connection, ref.key, ref.url, page, given=True)
-        view = await self._subscribe(ref, asked)
-        return await self._wait_at_the_counter(view, asked)
+        view = await self._wait_at_the_counter(await self._subscribe(ref, asked), asked)
+        return view if reply is None or view.finished else await self._keep_reply(view, asked.user, reply)
 
-    async def update(self, url: str, user: str, *, wait_seconds: float | None = None) -> FicView:
+    async def update(
+        self, url: str, user: str, *, wait_seconds: float | None = None, reply: Reply | None = None
+    ) -> FicView:
         """Read it again."""
-        return await self.add(url, user, refresh=True, wait_seconds=wait_seconds)
+        return await self.add(url, user, refresh=True, wait_seconds=wait_seconds, reply=reply)
 
     async def show(self, url: str) -> FicView:
         ref = await self.normal_form(url)
@@ -134,7 +143,7 @@ class FicDesk:
         async with transaction(self._engine) as connection:
             gone = await jobs.clear(connection, ref.key)
         if gone:
-            await self._say_look_again(ref)
+            await self._say_look_again(fic_workflow_id(ref.key))
         return gone
 
     async def reset(self, url: str | None = None) -> int:
@@ -242,15 +251,43 @@ class FicDesk:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
             async with transaction(self._engine) as connection:
                 view = await self._planner.view(connection, view.key) or view
-        if view.finished:
-            async with transaction(self._engine) as connection:
-                await self._heard(connection, view, asked.user)
+        if view.finished and asked.waits_seconds > 0:
+            await self._heard(view, asked.user)
         return view
 
-    async def _heard(self, connection: AsyncConnection, view: FicView, user: str) -> None:
-        user_id = await library.find_user(connection, user)
-        if user_id is not None:
-            await notices.answered(connection, view.key, view.round, user_id, datetime.now(UTC))
+    async def _keep_reply(self, view: FicView, user: str, reply: Reply) -> FicView:
+        """Their reply on Discord will say what became of it."""
+        async with transaction(self._engine) as connection:
+            user_id = await library.find_user(connection, user)
+            assert user_id is not None
+            kept = await replies.keep_reply(
+                connection,
+                self._vault,
+                job_key=view.key,
+                user_id=user_id,
+                application_id=reply.application_id,
+                token=reply.token,
+                channel_id=reply.channel_id,
+                discord_user_id=reply.discord_user_id,
+                received_at=reply.received_at,
+                # First it says that they wait; whoever calls this writes that.
+                not_before=datetime.now(UTC) + _FIRST_WORD,
+            )
+        async with transaction(self._engine) as connection:
+            now = await self._planner.view(connection, view.key) or view
+            if now.finished:  # while the reply was kept: then the first word is the last
+                await replies.settle_reply(connection, kept, now.state)
+        return now
+
+    async def _heard(self, view: FicView, user: str) -> None:
+        now = datetime.now(UTC)
+        async with transaction(self._engine) as connection:
+            user_id = await library.find_user(connection, user)
+            spared = user_id is not None and await notices.answered(
+                connection, view.key, view.round, user_id, now
+            )
+        if spared:  # its workflow waits only to send that message
+            await self._say_look_again(view.workflow_id)
 
     async def _take_up(self, ref: FicRef) -> bool:
         """Start its workflow if it has none. True: it had none."""
@@ -264,9 +301,9 @@ class FicDesk:
         await look_after_fic(self._client, ref)
         return True
 
-    async def _say_look_again(self, ref: FicRef) -> None:
+    async def _say_look_again(self, workflow_id: str) -> None:
         try:
-            await self._client.get_workflow_handle(fic_workflow_id(ref.key)).signal(LOOK_AGAIN_SIGNAL)
+            await self._client.get_workflow_handle(workflow_id).signal(LOOK_AGAIN_SIGNAL)
         except RPCError as error:
             if error.status != RPCStatusCode.NOT_FOUND:  # then it is over already
                 raise
@@ -319,6 +356,7 @@ def open_desk(dependencies: Dependencies, client: Client) -> FicDesk:
         client,
         FicPlanner(dependencies.engine, fic_policy(settings)),
         dependencies.other_fics,
+        vault=dependencies.vault,
         rules_file=settings.ship_rules,
         instant_seconds=settings.fic_instant_seconds,
     )

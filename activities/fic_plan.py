@@ -148,7 +148,7 @@ class FicPlanner:
                 shown.round,
                 event,
                 title=headline(shown),
-                body=describe(shown),
+                body=f"{describe(shown)}\n{shown.url}",
                 now=now,
             )
 

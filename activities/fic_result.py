@@ -107,9 +107,9 @@ def _work_result(blurb: Blurb, rules: ShipRules, *, fine: bool) -> WorkResult:
 
 
 def hidden_works(pages: list[SeriesPage]) -> int:
-    """Works that only those who are logged in may see: counted by the site, or missing among the parts."""
+    """Works that only those who are logged in may see: gaps between the parts. (What the site counts is what
+    a guest sees.) A work that is still a mystery is listed without its part, and fills a gap."""
     listed = [blurb for page in pages for blurb in page.works]
     parts = {blurb.part for blurb in listed if blurb.part is not None}
-    missing_parts = max(parts, default=0) - len(parts) if parts else 0
-    uncounted = (pages[0].works_total or 0) - len(listed)
-    return max(0, missing_parts, uncounted)
+    without_part = len(listed) - len([blurb for blurb in listed if blurb.part is not None])
+    return max(0, max(parts, default=0) - len(parts) - without_part)

@@ -14,12 +14,14 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
+from activities.discord_channel import is_discord_channel, post_to_channel
 from activities.heartbeat import heartbeating
 from activities.message import chapter_message, digest_message
 from activities.metrics import NOTIFICATION_OUTCOMES, Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord
 from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.sites.discord import Discord
 from fascicle.storage import dead_letter
 from fascicle.storage import digest as digests
 from fascicle.storage import notification as notifications
@@ -92,6 +94,7 @@ class NotifyActivities:
         self,
         engine: AsyncEngine,
         notifier: Notifier,
+        discord: Discord,
         metrics: Metrics,
         *,
         retry_base_seconds: float,
@@ -99,6 +102,7 @@ class NotifyActivities:
     ) -> None:
         self._engine = engine
         self._notifier = notifier
+        self._discord = discord
         self._metrics = metrics
         self._retry_base = retry_base_seconds
         self._daily_cap = daily_cap
@@ -213,11 +217,18 @@ class NotifyActivities:
             async with transaction(self._engine) as connection:
                 if not await notifications.claim(connection, delivery.id, clock()):
                     return "taken"
-            sent = await self._notifier.send(delivery.channel_url, message)
+            sent = await self._hand_over(delivery, message)
         attempts = delivery.attempts + 1
         state = _state_after(sent, attempts)
         await self._settle(deliver, delivery, sent, state, clock())
         return "retried" if state == "pending" else state
+
+    async def _hand_over(self, delivery: Delivery, message: Message) -> Sent:
+        if is_discord_channel(delivery.channel_url):
+            return await post_to_channel(
+                self._discord, delivery.channel_url, message, nonce=f"delivery-{delivery.id}"
+            )
+        return await self._notifier.send(delivery.channel_url, message)
 
     async def _settle(
         self, deliver: DeliverInput, delivery: Delivery, sent: Sent, state: str, now: datetime

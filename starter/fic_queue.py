@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from activities.discord_channel import is_discord_channel
 from activities.fic_desk import FicDesk, open_desk
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicView, JobState
@@ -16,7 +17,6 @@ from fascicle.runtime.notifier import check_channel, masked
 from fascicle.storage import fic_view
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, reach, run
-from starter.fic import app
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.source import AsJson
 from starter.user import user_named
@@ -34,7 +34,6 @@ _COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "
 _LARGEST_PAGE = 16 << 20
 
 
-@app.command("add")
 def add(
     url: FicUrl,
     user: UserOption,
@@ -59,7 +58,6 @@ def add(
     run(command)
 
 
-@app.command("update")
 def update(url: FicUrl, user: UserOption, wait: Wait = None, as_json: AsJson = False) -> None:
     """Read a fic again that was read before."""
 
@@ -70,7 +68,6 @@ def update(url: FicUrl, user: UserOption, wait: Wait = None, as_json: AsJson = F
     run(command)
 
 
-@app.command("list")
 def list_jobs(
     state: Annotated[list[JobState] | None, typer.Option(help="Only in this state; repeatable.")] = None,
     site: Annotated[str | None, typer.Option(help="Only of this site.")] = None,
@@ -95,7 +92,6 @@ def list_jobs(
     run(command)
 
 
-@app.command("show")
 def show(url: FicUrl, as_json: AsJson = False) -> None:
     """All about one: what was read, where it stands, who waits for it."""
 
@@ -120,7 +116,6 @@ def show(url: FicUrl, as_json: AsJson = False) -> None:
     run(command)
 
 
-@app.command("clear")
 def clear(url: FicUrl, as_json: AsJson = False) -> None:
     """Take a fic out of the queue, also while it is read; nobody is told. What was read stays."""
 
@@ -134,7 +129,6 @@ def clear(url: FicUrl, as_json: AsJson = False) -> None:
     run(command)
 
 
-@app.command("reset")
 def reset(
     url: Annotated[
         str | None, typer.Argument(metavar="[URL]", help="Only this one; also if it failed.")
@@ -151,7 +145,6 @@ def reset(
     run(command)
 
 
-@app.command("override")
 def override(
     url: FicUrl,
     moderator: Annotated[str, typer.Option("--moderator", "--by", help="Who decides it.")],
@@ -167,7 +160,6 @@ def override(
     run(command)
 
 
-@app.command("channel")
 def channel(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="An Apprise URL.")] = None,
     off: Annotated[bool, typer.Option("--off", help="Tell the community nothing any more.")] = False,
@@ -184,7 +176,7 @@ def channel(
             if url is not None or off:
                 await desk.set_channel(None if off else url)
             there = await desk.channel()
-        shown = None if there is None else masked(there)
+        shown = None if there is None else there if is_discord_channel(there) else masked(there)
         if as_json:
             print_json({"channel": shown})
         else:
@@ -220,3 +212,18 @@ def _plain(view: FicView) -> dict[str, Any]:
 
 def _eta(view: FicView) -> str | None:
     return None if view.eta_seconds is None else f"{view.eta_seconds:.0f} s"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Beside the commands that only look at addresses and pages."""
+    for name, command in {
+        "add": add,
+        "update": update,
+        "list": list_jobs,
+        "show": show,
+        "clear": clear,
+        "reset": reset,
+        "override": override,
+        "channel": channel,
+    }.items():
+        app.command(name)(command)

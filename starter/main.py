@@ -12,6 +12,8 @@ from starter import (
     dead_letters,
     discord,
     fic,
+    fic_queue,
+    fic_rules,
     library,
     operations,
     post,
@@ -45,6 +47,8 @@ app.add_typer(user.app, name="user")
 app.add_typer(account.app, name="account")
 app.add_typer(post.app, name="post")
 app.add_typer(library.app, name="library")
+fic_queue.add_to(fic.app)
+fic.app.add_typer(fic_rules.app, name="rules")
 app.add_typer(fic.app, name="fic")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)

@@ -71,9 +71,11 @@ class ParseFicWorkflow:
         """Wait for this fic, too. Many who come at once are entered together."""
         ticket = _Ticket(asked)
         self._tickets.append(ticket)
-        await workflow.wait_condition(lambda: _served(ticket) or not self._enlisting)
-        if not _served(ticket):
-            await self._enlist()
+        while not _served(ticket):
+            if self._enlisting:
+                await workflow.wait_condition(lambda: _served(ticket) or not self._enlisting)
+            else:
+                await self._enlist()
         if ticket.view is None:
             raise ApplicationError(ticket.failure or "not entered", non_retryable=True)
         return ticket.view

@@ -114,7 +114,7 @@ class SeriesPage(BaseModel):
     summary: str | None = None
     words: int | None = None
     works_total: int | None = None
-    """What the site counts; those a guest may not see among them."""
+    """What the site counts for a guest: works that are hidden from guests are not among them."""
     complete: bool | None = None
     page: int = 1
     pages: int = 1

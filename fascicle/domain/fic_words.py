@@ -67,6 +67,11 @@ def describe(view: FicView, escape: Escape = str) -> str:
             return _named(view, escape) + _waiting(view, escape) + _company(view)
 
 
+def describe_on_discord(view: FicView) -> str:
+    """With its address: in angle brackets it is a link without a preview."""
+    return f"{describe(view, escape_markdown)}\n<{view.url}>"
+
+
 def describe_queue(views: Sequence[FicView], escape: Escape = str) -> str:
     if not views:
         return "The queue is empty: whatever you submit now is next."

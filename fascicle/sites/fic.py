@@ -79,7 +79,10 @@ class Ao3:
         except FascicleError as error:
             if error.code == FicCode.ADULT_GATE and "view_adult" not in answer.url:
                 return Elsewhere(f"{answer.place}?view_adult=true")
-            raise _as_wait(error, answer) from error
+            wait = _as_wait(error, answer)
+            if wait is None:
+                raise
+            raise wait from error
 
     def _redirected(self, answer: Answer, ref: FicRef) -> Elsewhere:
         target = urljoin(answer.url, str(answer.headers.get("location", "")))
@@ -95,7 +98,7 @@ class Ao3:
         return Elsewhere(target)
 
 
-def _as_wait(error: FascicleError, answer: Answer) -> FascicleError:
+def _as_wait(error: FascicleError, answer: Answer) -> MustWait | None:
     """What the archive says to everyone, not only of this fic, keeps us away for a while."""
     wait = retry_after(answer.headers)
     if error.code in _STAY_AWAY:
@@ -103,7 +106,7 @@ def _as_wait(error: FascicleError, answer: Answer) -> FascicleError:
         return MustWait(error.code, error.message, seconds=seconds, refused=True, http_status=answer.status)
     if error.code == FicCode.TRANSIENT and wait is not None:
         return MustWait(error.code, error.message, seconds=wait, refused=True, http_status=answer.status)
-    return error
+    return None
 
 
 class OtherFicSites:

@@ -45,8 +45,12 @@ async def keep_reply(
     channel_id: str | None,
     discord_user_id: str,
     received_at: datetime,
+    not_before: datetime | None = None,
 ) -> int:
-    """The reply's id: one for each token, however often Discord delivers the interaction."""
+    """The reply's id: one for each token, however often Discord delivers the interaction.
+
+    `not_before`: until then somebody else edits it.
+    """
     await connection.execute(
         text("select pg_advisory_xact_lock(:token)"), {"token": _fingerprint(token.get_secret_value())}
     )
@@ -58,8 +62,10 @@ async def keep_reply(
     )
     reply_id = await connection.scalar(
         text("""insert into discord_reply
-                  (job_key, user_id, application_id, token, channel_id, discord_user_id, expires_at)
-                values (:job_key, :user_id, :application_id, :token, :channel_id, :person, :expires_at)
+                  (job_key, user_id, application_id, token, channel_id, discord_user_id, expires_at,
+                   next_attempt_at)
+                values (:job_key, :user_id, :application_id, :token, :channel_id, :person,
+                  :expires_at, coalesce(cast(:not_before as timestamptz), now()))
                 returning id"""),
         {
             "job_key": job_key,
@@ -69,6 +75,7 @@ async def keep_reply(
             "channel_id": channel_id,
             "person": discord_user_id,
             "expires_at": received_at + REPLY_LIFETIME,
+            "not_before": not_before,
         },
     )
     return int(reply_id or 0)

@@ -41,12 +41,15 @@ _ADDRESS = re.compile(r"[^\s.]\.[^\s.]")
 
 
 class DiscordRoutes:
-    """`close` when done: commands that are under way get a few seconds to finish."""
+    """`close` when done: commands that are under way get a few seconds to finish.
+
+    `desk` is opened for each command: the ops server is there before Temporal is.
+    """
 
     def __init__(
         self,
         public_key: str,
-        desk: FicDesk,
+        desk: Callable[[], FicDesk],
         discord: Discord,
         *,
         moderator_roles: Collection[str] = (),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, SecretStr
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.fic import FicView
-from fascicle.domain.fic_words import describe, describe_queue, escape_markdown
+from fascicle.domain.fic_words import describe_on_discord, describe_queue, escape_markdown
 from fascicle.web import discord_commands as commands
 
 _MOST_TAGS = 20
@@ -82,7 +82,7 @@ class Deed:
 
 
 class Deeds:
-    def __init__(self, desk: FicDesk, *, has_bot: bool) -> None:
+    def __init__(self, desk: Callable[[], FicDesk], *, has_bot: bool) -> None:
         self._desk = desk
         self._has_bot = has_bot
 
@@ -99,7 +99,7 @@ class Deeds:
 
     async def _add(self, asked: Asked) -> Said:
         tags = [tag.strip() for tag in asked.options.get("tags", "").split(",")]
-        view = await self._desk.add(
+        view = await self._desk().add(
             asked.url,
             asked.user,
             note=asked.options.get("note") or None,
@@ -109,13 +109,13 @@ class Deeds:
         return _told(view)
 
     async def _update(self, asked: Asked) -> Said:
-        return _told(await self._desk.update(asked.url, asked.user, reply=asked.reply))
+        return _told(await self._desk().update(asked.url, asked.user, reply=asked.reply))
 
     async def _queue(self, asked: Asked) -> Said:
-        return Said(describe_queue(await self._desk.queue(_SHOWN), escape_markdown))
+        return Said(describe_queue(await self._desk().queue(_SHOWN), escape_markdown))
 
     async def _reset(self, asked: Asked) -> Said:
-        number = await self._desk.reset()
+        number = await self._desk().reset()
         if not number:
             return Said("Nothing was stuck.")
         return Said(
@@ -123,17 +123,17 @@ class Deeds:
         )
 
     async def _clear(self, asked: Asked) -> Said:
-        cleared = await self._desk.clear(asked.url)
+        cleared = await self._desk().clear(asked.url)
         return Said("It is out of the queue." if cleared else "There is no such fic in the queue.")
 
     async def _override(self, asked: Asked) -> Said:
-        view = await self._desk.override(asked.url, asked.user, asked.options.get("reason") or None)
-        return Said(_shown(view))
+        view = await self._desk().override(asked.url, asked.user, asked.options.get("reason") or None)
+        return Said(describe_on_discord(view))
 
     async def _set_channel(self, asked: Asked) -> Said:
         channel = asked.options.get("channel")
         if channel is None:
-            await self._desk.set_channel(None)
+            await self._desk().set_channel(None)
             return Said("From now on no channel is told of new fics.")
         if not (channel.isascii() and channel.isdigit()):
             raise UsageError("wrong_usage", "That is not a channel of this server.")
@@ -142,14 +142,9 @@ class Deeds:
                 "wrong_setting",
                 "Writing to a channel needs a bot: set FASCICLE_DISCORD_BOT_TOKEN and start again.",
             )
-        await self._desk.set_channel(f"discord-channel://{channel}")
+        await self._desk().set_channel(f"discord-channel://{channel}")
         return Said(f"From now on new fics are told in <#{channel}>.")
 
 
 def _told(view: FicView) -> Said:
-    return Said(_shown(view), passing=not view.finished)
-
-
-def _shown(view: FicView) -> str:
-    """In angle brackets the address is a link without a preview."""
-    return f"{describe(view, escape_markdown)}\n<{view.url}>"
+    return Said(describe_on_discord(view), passing=not view.finished)

@@ -101,7 +101,7 @@ class Guild:
     def configure(self, **options: Any) -> None:
         self.routes = DiscordRoutes(
             PUBLIC_KEY,
-            self.desk,
+            lambda: self.desk,
             self._api,
             **{"moderator_roles": ["77"], "has_bot": True, "retry_seconds": 0.01, **options},
         )

@@ -145,7 +145,7 @@ def test_f8_discord_is_told_of_exactly_the_commands_that_are_answered() -> None:
         for command in DEFINITIONS
         for option in command["options"]
     }
-    assert told == set(Deeds(Desk(), has_bot=True).by_command())
+    assert told == set(Deeds(lambda: Desk(), has_bot=True).by_command())
 
 
 async def test_f4_the_desk_gets_what_it_needs_to_edit_the_reply_later(guild: Guild) -> None:

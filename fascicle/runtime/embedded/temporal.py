@@ -24,6 +24,8 @@ DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
         "matching.numTaskqueueReadPartitions": "1",
         "matching.numTaskqueueWritePartitions": "1",
         "matching.enableFairness": "true",
+        # Of one workflow at a time; the default of 10 makes a crowd that asks for one fic come back in turns.
+        "history.maxInFlightUpdates": "500",
     }
 )
 
