@@ -1,6 +1,6 @@
 """`fascicle fic …`: the queue of fics and who waits for what (F8)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -216,7 +216,7 @@ def _eta(view: FicView) -> str | None:
 
 def add_to(app: typer.Typer) -> None:
     """Beside the commands that only look at addresses and pages."""
-    for name, command in {
+    commands: dict[str, Callable[..., None]] = {
         "add": add,
         "update": update,
         "list": list_jobs,
@@ -225,5 +225,6 @@ def add_to(app: typer.Typer) -> None:
         "reset": reset,
         "override": override,
         "channel": channel,
-    }.items():
+    }
+    for name, command in commands.items():
         app.command(name)(command)
