@@ -250,7 +250,8 @@ class FicDesk:
         while not view.finished and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
             async with transaction(self._engine) as connection:
-                view = await self._planner.view(connection, view.key) or view
+                if await jobs.is_finished(connection, view.key):
+                    view = await self._planner.view(connection, view.key) or view
         if view.finished and asked.waits_seconds > 0:
             await self._heard(view, asked.user)
         return view

@@ -21,7 +21,7 @@ from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import view
 
 # Whoever is ahead says when they are done; this is for when that word is lost.
-_LONGEST_TURN_WAIT = 300.0
+_LONGEST_TURN_WAIT = 3600.0
 _SHORTEST_WAIT = 0.2
 
 
@@ -156,8 +156,8 @@ class FicPlanner:
         return await view(connection, key, self.policy.distances)
 
     def _expired(self, job: dict[str, Any], now: datetime) -> bool:
-        expired: bool = job["queued_at"] + self.policy.expires_after < now
-        return expired
+        """Since its turn came: however long the queue is, nobody loses their place in it."""
+        return job["started_at"] is not None and bool(job["started_at"] + self.policy.expires_after < now)
 
     async def _give_up(self, connection: AsyncConnection, job: dict[str, Any], now: datetime) -> None:
         waited = job["waiting_for"] or "its turn"

@@ -203,7 +203,7 @@ class Settings(BaseSettings):
     fic_retry_seconds: Seconds = 60
     """Before the second attempt of a job; doubled before each further one."""
     fic_expire_hours: Seconds = 24
-    """A job that is not done by then is given up."""
+    """A job that is not done so long after its turn came is given up."""
     fic_kept_days: Seconds = 90
     """How long a finished job is remembered; what was read stays."""
     fic_tell_start: bool = False

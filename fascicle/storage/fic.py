@@ -11,21 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
 from fascicle.storage.fic_tables import fic, fic_series_work
 
-_LISTS = (
-    "authors",
-    "author_urls",
-    "fandoms",
-    "relationships",
-    "characters",
-    "tags",
-    "warnings",
-    "categories",
+# On every page that tells of a work, so that nothing there means that there is nothing.
+_ALWAYS_TOLD = (
+    *("authors", "author_urls", "fandoms", "relationships", "characters", "tags", "warnings", "categories"),
+    *("series", "chapters", "chapters_total", "complete", "restricted", "read_at"),
 )
 _COLUMNS = tuple(name for name in Fic.model_fields if name not in ("site", "id", "series"))
 
 
 async def keep_works(connection: AsyncConnection, works: Iterable[Fic], now: datetime) -> None:
-    """Insert or update. What a page does not tell leaves what another page told."""
+    """Insert or update. Tags that are gone are gone; what a page cannot tell stays as another told it."""
     rows = {row["key"]: row for row in (_row(work, now) for work in works)}
     if not rows:
         return
@@ -38,13 +33,7 @@ async def keep_works(connection: AsyncConnection, works: Iterable[Fic], now: dat
 
 def _told_or_kept(new: Any, name: str) -> Any:
     told, there = new.excluded[name], fic.c[name]
-    if name in _LISTS:
-        return text(f"case when cardinality(excluded.{name}) > 0 then excluded.{name} else fic.{name} end")
-    if name == "series":
-        return text(
-            "case when jsonb_array_length(excluded.series) > 0 then excluded.series else fic.series end"
-        )
-    if name == "restricted":
+    if name in _ALWAYS_TOLD:
         return told
     return func.coalesce(told, there)
 

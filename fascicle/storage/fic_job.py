@@ -47,6 +47,14 @@ async def find(connection: AsyncConnection, key: str, *, lock: bool = False) -> 
     return None if row is None else dict(row)
 
 
+async def is_finished(connection: AsyncConnection, key: str) -> bool:
+    return bool(
+        await connection.scalar(
+            text("select state not in ('pending', 'processing') from fic_job where key = :key"), {"key": key}
+        )
+    )
+
+
 async def begin_round(connection: AsyncConnection, key: str, now: datetime) -> int | None:
     """Do a finished job anew. None: it is not finished, or not there."""
     started: int | None = await connection.scalar(

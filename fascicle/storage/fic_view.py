@@ -13,20 +13,22 @@ from fascicle.storage.fic import override_of, work
 from fascicle.storage.fic_job import TURN_AT, WAITING
 
 # A site's fics all wait while its gate is shut; that is their state then.
+_WAITING = f"""
+select job.key, row_number() over (partition by job.site order by {TURN_AT}, job.key) as position
+from fic_job job where {WAITING}
+"""
 _VIEW = f"""
+with waiting as ({_WAITING})
 select job.*, fic.title, fic.hidden_works, gate.name as gate,
   case when {WAITING} and gate.blocked_until > clock_timestamp() then 'cooldown' else job.state end as shown,
   case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as blocked_reason,
   greatest(0, extract(epoch from greatest(gate.next_at, gate.blocked_until, job.not_before)
                                  - clock_timestamp()))::float8 as gate_wait,
-  case when {WAITING} then (
-    select count(*) from fic_job other
-    where other.site = job.site and other.state in ('pending', 'processing')
-      and ({TURN_AT.replace("job.", "other.")}, other.key) <= ({TURN_AT}, job.key)) end as position,
+  waiting.position,
   (select count(*) from fic_subscriber s where s.job_key = job.key) as subscribers,
   (select u.name from fic_subscriber s join app_user u on u.id = s.user_id where s.job_key = job.key
    order by s.subscribed_at, u.name limit 1) as requested_by
-from fic_job job left join fic on fic.key = job.key
+from fic_job job left join waiting on waiting.key = job.key left join fic on fic.key = job.key
   left join gate on gate.name = job.site
 """
 

@@ -226,14 +226,17 @@ async def test_f5_fifty_who_ask_at_once_cost_one_reading_and_are_told_once_each(
     assert [len(told(stack, name)) for name in names] == [1] * 50
 
 
-async def test_f5_the_communitys_channel_and_the_start_are_told_if_wanted(stack: Harness) -> None:
+@pytest.mark.parametrize("overrides", [{"fic_tell_start": True}])
+async def test_f5_the_communitys_channel_and_the_start_are_told_if_wanted(
+    stack: Harness, overrides: dict[str, Any]
+) -> None:
     await desk(stack).set_channel(stack.simulator.url.replace("http://", "json://") + "/sink/community")
     url = work(stack, title="Announced")
     await until_over(stack, await desk(stack).add(url, "mara", wait_seconds=0))
-    assert len(told(stack, "community")) == 1
+    assert told(stack, "community") == [f"Being read: {url}", "Read: Announced"]
     await desk(stack).set_channel(None)
     await until_over(stack, await desk(stack).update(url, "mara", wait_seconds=0))
-    assert len(told(stack, "community")) == 1
+    assert len(told(stack, "community")) == 2
 
 
 async def test_f1_the_workflow_is_named_after_the_fic(stack: Harness) -> None:
