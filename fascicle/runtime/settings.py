@@ -112,7 +112,8 @@ class Settings(BaseSettings):
     sites_dir: Path = Path("sites.d")
     """Adapters: a YAML file for each site that needs no Python (docs/adapters.md)."""
     site_variables: dict[str, str] = Field(default_factory=_site_variables)
-    """FASCICLE_SITE_{NAME}_URL and FASCICLE_SITE_{NAME}_INTERVAL_SECONDS, for the sites of those files."""
+    """FASCICLE_SITE_{NAME}_URL and FASCICLE_SITE_{NAME}_INTERVAL_SECONDS, for the sites of those files; the
+    former also for fic sites that have no setting of their own (FASCICLE_SITE_FICBOOK_NET_URL)."""
     languages: CommaList = ["en"]
 
     cadence_hot_seconds: Seconds = 15 * 60
@@ -332,7 +333,12 @@ class Settings(BaseSettings):
         """Where sites are asked instead of at their own addresses."""
         own = type(self).model_fields
         names = ("ffn", "fictionpress", "wattpad", "royalroad", "spacebattles", "sufficientvelocity")
-        return {str(own[f"{name}_url"].default): getattr(self, f"{name}_url") for name in names}
+        bases = {str(own[f"{name}_url"].default): getattr(self, f"{name}_url") for name in names}
+        for variable, value in self.site_variables.items():  # FASCICLE_SITE_FICBOOK_NET_URL: of ficbook.net
+            if match := re.fullmatch("FASCICLE_SITE_([A-Z0-9_]+)_URL", variable):
+                host = match[1].lower().replace("_", ".")
+                bases |= {f"https://{host}": value, f"https://www.{host}": value}
+        return bases
 
     @property
     def breaker(self) -> BreakerPolicy:
