@@ -108,7 +108,8 @@ class FicActivities:
                 )
             shown = await self._planner.view(connection, key)
         assert shown is not None
-        return shown
+        # Hundreds of answers may leave in one go, and stay in the history: what was read is not among them.
+        return shown.model_copy(update={"fic": None, "works": []})
 
     @activity.defn
     async def plan_fic(self, wanted: FicPlanInput) -> FicPlan:
@@ -135,7 +136,7 @@ class FicActivities:
         if given is not None:
             outcome: Outcome = await self._reader.read_saved(ref, given)
         elif ref.site == "ao3":
-            outcome = await self._ao3.fetch(ref, job["next_url"], requests=job["requests"])
+            outcome = await self._ao3.fetch(ref, job["next_url"], hops=job["requests"] - len(job["pages"]))
         else:
             outcome = await self._others.fetch(ref, fetched)
         await self._keep(job, ref, outcome, now)
@@ -153,8 +154,9 @@ class FicActivities:
                 await jobs.go_on(connection, ref.key, job["round"], outcome.url)
         elif isinstance(outcome, Fetched):
             async with transaction(self._engine) as connection:
-                await jobs.keep_page(connection, ref.key, outcome.url, outcome.body)
-                await jobs.go_on(connection, ref.key, job["round"], outcome.url)
+                # Of a job that was cleared meanwhile no page stays for the next one to take for a new one.
+                if await jobs.go_on(connection, ref.key, job["round"], outcome.url):
+                    await jobs.keep_page(connection, ref.key, outcome.url, outcome.body)
         elif isinstance(outcome, SeriesPage):
             await self._keep_series_page(job, ref, outcome, now)
         else:
@@ -165,7 +167,7 @@ class FicActivities:
     ) -> None:
         pages = [SeriesPage.model_validate(kept) for kept in job["pages"]]
         pages.append(page)
-        following = page.page + 1
+        following = len(pages) + 1  # not by the page's own number: one misread would be asked for for ever
         if following <= min(page.pages, _MOST_PAGES) and not await self._was_given(ref):
             async with transaction(self._engine) as connection:
                 kept = [p.model_dump(mode="json") for p in pages]
@@ -184,6 +186,8 @@ class FicActivities:
     ) -> None:
         """All in one: what was read, the verdict, the job's end, what its subscribers are owed."""
         async with transaction(self._engine) as connection:
+            # Locked before it is judged: an override that comes now waits, and finds the verdict.
+            await jobs.find(connection, ref.key, lock=True)
             concluded = await conclude(connection, ref, read, self._reader.rules(), now)
             ended = await jobs.finish(
                 connection,

@@ -245,15 +245,19 @@ class FicDesk:
         return view
 
     async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
-        """Look until it is done or the wait is over."""
+        """Look until it is done or the wait is over. The workflow's own answer is short."""
         deadline = asyncio.get_running_loop().time() + asked.waits_seconds
+        view = await self._look(view)
         while not view.finished and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
-            async with transaction(self._engine) as connection:
-                view = await self._planner.view(connection, view.key) or view
+            view = await self._look(view)
         if view.finished and asked.waits_seconds > 0:
             await self._heard(view, asked.user)
         return view
+
+    async def _look(self, view: FicView) -> FicView:
+        async with transaction(self._engine) as connection:
+            return await self._planner.view(connection, view.key) or view
 
     async def _keep_reply(self, view: FicView, user: str, reply: Reply) -> FicView:
         """Their reply on Discord will say what became of it."""

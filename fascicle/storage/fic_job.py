@@ -30,10 +30,13 @@ class Turn:
 
 
 async def open_job(connection: AsyncConnection, ref: FicRef, now: datetime) -> bool:
-    """A row for the fic. False: it is there already."""
+    """A row for the fic. False: it is there already. One that was cleared or forgotten goes on counting its
+    rounds: what people were told of an earlier one must not pass for having told them of this."""
     made = await connection.execute(
-        text("""insert into fic_job (key, site, kind, site_id, url, queued_at)
-                values (:key, :site, :kind, :id, :url, :now) on conflict (key) do nothing"""),
+        text("""insert into fic_job (key, site, kind, site_id, url, queued_at, round)
+                select cast(:key as text), :site, :kind, :id, :url, cast(:now as timestamptz),
+                  coalesce(max(round), 0) + 1
+                from fic_notice where job_key = :key on conflict (key) do nothing"""),
         {"key": ref.key, "now": now} | ref.model_dump(),
     )
     return made.rowcount == 1
