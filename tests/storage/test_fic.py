@@ -95,3 +95,27 @@ async def test_f2_the_queue_in_its_order_with_the_positions_that_each_job_has(en
     )
     assert [shown.position for shown in single if shown] == [1, 1, 2, 3, None]
     assert [shown.key for shown in waiting] == [_ref(2).key, _ref(5).key]
+
+
+async def test_f8_with_a_job_that_was_done_long_ago_goes_what_was_said_of_it(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        await connection.execute(text("insert into channel (purpose, url) values ('fics', 'json://sink')"))
+        for number in (1, 2):
+            await jobs.open_job(connection, _ref(number), NOW)
+            await notices.notify(connection, _ref(number).key, 1, "done", title="t", body="b", now=NOW)
+        await jobs.finish(connection, _ref(1).key, 1, JobState.DONE, now=NOW)
+        assert await jobs.forget_finished(connection, NOW + timedelta(days=1)) == 1
+        left = await connection.execute(
+            text("select fic_key from delivery join fic_notice n on n.id = fic_notice_id")
+        )
+        assert list(left.scalars()) == [_ref(2).key]
+
+
+async def test_x2_each_page_of_a_long_series_has_all_its_attempts(engine: AsyncEngine) -> None:
+    key = _ref(1).key
+    async with transaction(engine) as connection:
+        await jobs.open_job(connection, _ref(1), NOW)
+        await jobs.begin(connection, key, 1, NOW)
+        for page in range(2, 8):
+            assert await jobs.count_attempt(connection, key, 1, code="transient", error="525") == 1
+            assert await jobs.go_on(connection, key, 1, f"https://ao3.test/series/1?page={page}")
