@@ -11,12 +11,12 @@ from temporalio import activity
 from temporalio.client import Client
 
 from activities.fic_plan import FicPlan, FicPlanInput, FicPlanner
-from activities.fic_result import Reader, conclude
+from activities.fic_result import Reader, conclude, fic_code, first_page_missing
 from activities.heartbeat import heartbeating
 from activities.looking_after import look_after_fic
 from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
-from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, UsageError
+from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, UsageError
 from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
 from fascicle.sites.fic import Ao3, Elsewhere, Fetched, OtherFicSites, Outcome
 from fascicle.storage import fic_job as jobs
@@ -26,8 +26,6 @@ from fascicle.storage.database import transaction
 
 # Waiting for these does not count as an attempt; the site keeps us away for its own reasons.
 _PATIENT = frozenset({"gate_wait", FicCode.RATE_LIMITED, FicCode.TRANSIENT, "unavailable"})
-# What the HTTP client and other parts say in their own words.
-_CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 _MOST_PAGES = 100
 _OPERATOR_SECONDS = 60.0
 
@@ -133,13 +131,23 @@ class FicActivities:
         ref = FicRef(site=job["site"], kind=job["kind"], id=job["site_id"], url=job["url"])
         async with transaction(self._engine) as connection:
             fetched, given = await jobs.pages(connection, ref.key)
-        if given is not None:
-            outcome: Outcome = await self._reader.read_saved(ref, given)
-        elif ref.site == "ao3":
-            outcome = await self._ao3.fetch(ref, job["next_url"], hops=job["requests"] - len(job["pages"]))
-        else:
-            outcome = await self._others.fetch(ref, fetched)
+        try:
+            outcome = await self._outcome(job, ref, fetched, given)
+        except PermanentError:
+            if given is not None or not await self._was_given(ref):
+                raise
+            return  # somebody handed the page in meanwhile: that one is read next
         await self._keep(job, ref, outcome, now)
+
+    async def _outcome(
+        self, job: dict[str, Any], ref: FicRef, fetched: dict[str, bytes], given: bytes | None
+    ) -> Outcome:
+        if given is not None:
+            return await self._reader.read_saved(ref, given)
+        if ref.site == "ao3":
+            hops = job["requests"] - len(job["pages"])
+            return await self._ao3.fetch(ref, job["next_url"], hops=hops)
+        return await self._others.fetch(ref, fetched)
 
     def _check_rules(self) -> None:
         """Before anything is asked of a site: rules that cannot be read are the operator's to mend."""
@@ -165,17 +173,22 @@ class FicActivities:
     async def _keep_series_page(
         self, job: dict[str, Any], ref: FicRef, page: SeriesPage, now: datetime
     ) -> None:
-        pages = [SeriesPage.model_validate(kept) for kept in job["pages"]]
-        pages.append(page)
-        following = len(pages) + 1  # not by the page's own number: one misread would be asked for for ever
-        if following <= min(page.pages, _MOST_PAGES) and not await self._was_given(ref):
-            async with transaction(self._engine) as connection:
-                kept = [p.model_dump(mode="json") for p in pages]
-                await jobs.go_on(
-                    connection, ref.key, job["round"], self._ao3.page_url(ref, following), pages=kept
-                )
+        given = await self._was_given(ref)
+        if given and page.page != 1:
+            raise first_page_missing(page)
+        # Not by the page's own number: one that is misread would be asked for for ever.
+        pages = [*(SeriesPage.model_validate(kept) for kept in job["pages"]), page]
+        if len(pages) >= min(page.pages, _MOST_PAGES):
+            await self._finish(job, ref, pages, now)
             return
-        await self._finish(job, ref, pages, now)
+        async with transaction(self._engine) as connection:
+            if given:  # the first page; the archive is asked for the others
+                await jobs.forget_pages(connection, ref.key)
+            if given and job["pages"]:
+                return
+            following = self._ao3.page_url(ref, len(pages) + 1)
+            kept = [p.model_dump(mode="json") for p in pages]
+            await jobs.go_on(connection, ref.key, job["round"], following, pages=kept)
 
     async def _was_given(self, ref: FicRef) -> bool:
         async with transaction(self._engine) as connection:
@@ -226,13 +239,12 @@ class FicActivities:
             await look_after_fic(self._client, FicRef.model_validate(following))
 
     async def _must_wait(self, step: FicStepInput, wait: MustWait) -> FicStepResult:
-        counts = wait.code not in _PATIENT
-        if counts:
-            ended = await self._count(step, _code(wait), wait.message, wait.seconds)
+        if wait.code not in _PATIENT:
+            ended = await self._count(step, fic_code(wait.code, retryable=True), wait.message, wait.seconds)
             if ended is not None:
                 return FicStepResult(plan=await self._plan(step.key, step.now))
         async with transaction(self._engine) as connection:
-            code = None if wait.code == "gate_wait" else _code(wait)
+            code = None if wait.code == "gate_wait" else fic_code(wait.code, retryable=True)
             await jobs.waits_for(connection, step.key, step.round, wait.message, code)
         return FicStepResult(wait_seconds=wait.seconds, why=wait.message)
 
@@ -241,9 +253,7 @@ class FicActivities:
         """Another attempt later, or the end."""
         error = failure.error
         step = FicStepInput(key=failure.key, round=failure.round, now=failure.now)
-        code = _CODES.get(error.error_code, error.error_code)
-        if error.retryable and error.error_code not in set(FicCode):
-            code = FicCode.TRANSIENT
+        code = fic_code(error.error_code, retryable=error.retryable)
         await self._count(step, code, error.message, None, final=not error.retryable)
         return await self._plan(failure.key, failure.now)
 
@@ -287,10 +297,3 @@ async def _is_to_be_read_again(connection: AsyncConnection, job: dict[str, Any],
     if job["state"] == JobState.ERROR or any(asked.refresh for asked in enlist.subscriptions):
         return True
     return await jobs.has_given_page(connection, job["key"])
-
-
-def _code(error: FascicleError) -> str:
-    known = set(FicCode)
-    if error.code in known:
-        return error.code
-    return _CODES.get(error.code, FicCode.TRANSIENT if error.retryable else error.code)

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
 from activities.looking_after import look_after_fic
@@ -104,3 +105,39 @@ async def test_f1_the_workflows_answer_leaves_out_what_was_read(stack: Harness) 
     ]
     assert answers
     assert not any(b"Long." in answer for answer in answers)
+
+
+async def _page(stack: Harness, path: str) -> bytes:
+    async with httpx.AsyncClient() as browser:
+        found = (await browser.get(f"{stack.simulator.site_url('ao3')}{path}")).content
+    stack.simulator.simulation.requests.clear()
+    return found
+
+
+async def test_f7_a_page_of_a_series_that_is_handed_in_does_not_pass_for_all_of_it(stack: Harness) -> None:
+    archive = stack.simulator.ao3
+    works = [archive.add_work(WorkSpec(title=f"Part {n}")) for n in range(1, 24)]
+    series = archive.add_series(Ao3SeriesSpec(title="Long", works=tuple(w.id for w in works)))
+    url = f"{ARCHIVE}/series/{series.id}"
+    first, second = [await _page(stack, f"/series/{series.id}?page={number}") for number in (1, 2)]
+    view = await desk(stack).add(url, "mara", page=first, wait_seconds=20)
+    assert (view.state, len(view.works), view.hidden_works) == ("series-done", 23, 0)
+    assert len(requests(stack)) == 1
+    view = await desk(stack).add(url, "mara", page=second, wait_seconds=20)
+    assert (view.state, view.error_code) == ("error", "page_missing")
+    assert await stack.value("select count(*) from fic_series_work") == 23
+
+
+async def test_x7_a_page_handed_in_while_the_site_refuses_is_read(stack: Harness) -> None:
+    url = work(stack, title="Saved")
+    number = int(url.rpartition("/")[2])
+    page = await _page(stack, f"/works/{number}")
+    stack.simulator.ao3.update_work(number, WorkSpec(deleted=True))
+    hold = _hold(stack)
+    await desk(stack).add(url, "mara", wait_seconds=0)
+    await eventually(lambda: _held(stack), what="the request to be held")
+    given = asyncio.create_task(desk(stack).add(url, "jo", page=page, wait_seconds=20))
+    await eventually(lambda: stack.value("select count(*) from fic_page"), what="the page to be handed in")
+    stack.simulator.simulation.faults.release(hold)
+    assert (await given).title == "Saved"
+    assert (await desk(stack).show(url)).state == "done"
