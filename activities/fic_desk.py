@@ -21,6 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.fic import Subscription
 from activities.fic_plan import FicPlanner, fic_policy
 from activities.fic_result import judge_again
+from activities.fic_turn import call_next
 from activities.looking_after import FicInput, fic_attributes, fic_priority, look_after_fic
 from fascicle.domain.errors import FascicleError, RetryableError, UsageError
 from fascicle.domain.fic import FicKind, FicRef, FicView, JobState
@@ -142,8 +143,9 @@ class FicDesk:
         ref = await self.normal_form(url)
         async with transaction(self._engine) as connection:
             gone = await jobs.clear(connection, ref.key)
-        if gone:
-            await self._say_look_again(fic_workflow_id(ref.key))
+        if gone:  # its workflow, if need be a new one, says so in replies that wait, and ends
+            await look_after_fic(self._client, ref)
+            await call_next(self._engine, self._client, ref.site, datetime.now(UTC))
         return gone
 
     async def reset(self, url: str | None = None) -> int:
@@ -245,16 +247,19 @@ class FicDesk:
         return view
 
     async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
-        """Look until it is done or the wait is over."""
+        """Look until it is done or the wait is over. The workflow's own answer is short."""
         deadline = asyncio.get_running_loop().time() + asked.waits_seconds
+        view = await self._look(view)
         while not view.finished and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
-            async with transaction(self._engine) as connection:
-                if await jobs.is_finished(connection, view.key):
-                    view = await self._planner.view(connection, view.key) or view
+            view = await self._look(view)
         if view.finished and asked.waits_seconds > 0:
             await self._heard(view, asked.user)
         return view
+
+    async def _look(self, view: FicView) -> FicView:
+        async with transaction(self._engine) as connection:
+            return await self._planner.view(connection, view.key) or view
 
     async def _keep_reply(self, view: FicView, user: str, reply: Reply) -> FicView:
         """Their reply on Discord will say what became of it."""

@@ -177,7 +177,7 @@ class FicPlanner:
         self, connection: AsyncConnection, job: dict[str, Any] | None, wanted: FicPlanInput
     ) -> float | None:
         """Seconds until somebody is to be told something; None: nobody is."""
-        due = [await notifications.next_attempt_at(connection, wanted.key)]
+        due = [await notifications.unsettled_at(connection, wanted.key)]
         if job is None or job["state"] in FINISHED:
             due.append(await replies.next_attempt_at(connection, wanted.key))
         times = [at for at in due if at is not None]

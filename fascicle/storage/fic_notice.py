@@ -25,7 +25,7 @@ with event as (
 )
 insert into delivery (fic_notice_id, fic_key, channel_id, next_attempt_at)
 select n.id, key, c.id,
-  case when s.waits_until > now then s.waits_until + cast(:heard_within as interval) else now end
+  greatest(now, s.waits_until + cast(:heard_within as interval))
 from event, noticed n left join subscribed s on s.user_id = n.user_id
 join channel c on c.user_id = n.user_id or (n.user_id is null and c.purpose = :purpose)
 on conflict (fic_notice_id, channel_id) do nothing
