@@ -136,6 +136,7 @@ class FicPlanner:
         began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
         if began and self.policy.tell_start:
             await self.tell(connection, job["key"], "start", wanted.now)
+            return self._plan(job, FicStep.TELL, wanted)  # before the end is told, which may be soon
         return self._plan(job, FicStep.FETCH, wanted)
 
     async def tell(self, connection: AsyncConnection, key: str, event: str, now: datetime) -> None:

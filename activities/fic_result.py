@@ -14,6 +14,8 @@ from fascicle.sites.fic import OtherFicSites
 from fascicle.storage import fic as fics
 
 # What the HTTP client and other parts say in their own words.
+# What went wrong here, not there.
+_OUR_OWN = frozenset({"worker_lost", "crashed", "store_down"})
 _CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 
 
@@ -121,7 +123,7 @@ def hidden_works(pages: list[SeriesPage]) -> int:
 
 def fic_code(code: str, *, retryable: bool) -> str:
     """Why a fic could not be had, whoever said so."""
-    if code in set(FicCode):
+    if code in set(FicCode) or code in _OUR_OWN:
         return code
     return _CODES.get(code, FicCode.TRANSIENT if retryable else code)
 

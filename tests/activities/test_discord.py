@@ -83,6 +83,7 @@ async def test_f5_a_reply_is_edited_told_in_the_channel_or_lost(
             channel_id="9",
             discord_user_id="42",
             received_at=NOW,
+            not_before=NOW,
         )
     planner = FicPlanner(engine, fic_policy(Settings()))
     activities = DiscordActivities(engine, planner, cast(Discord, discord), vault)
