@@ -136,6 +136,7 @@ class FicPlanner:
         began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
         if began and self.policy.tell_start:
             await self.tell(connection, job["key"], "start", wanted.now)
+            return self._plan(job, FicStep.TELL, wanted)
         return self._plan(job, FicStep.FETCH, wanted)
 
     async def tell(self, connection: AsyncConnection, key: str, event: str, now: datetime) -> None:
@@ -177,6 +178,8 @@ class FicPlanner:
         self, connection: AsyncConnection, job: dict[str, Any] | None, wanted: FicPlanInput
     ) -> float | None:
         """Seconds until somebody is to be told something; None: nobody is."""
+        if await notifications.was_interrupted(connection, wanted.key):
+            return 0.0
         due = [await notifications.next_attempt_at(connection, wanted.key)]
         if job is None or job["state"] in FINISHED:
             due.append(await replies.next_attempt_at(connection, wanted.key))

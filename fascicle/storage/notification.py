@@ -200,6 +200,18 @@ async def doubt_interrupted(connection: AsyncConnection, about: About) -> list[i
     return list(rows.scalars())
 
 
+async def was_interrupted(connection: AsyncConnection, about: About) -> bool:
+    """Whether there are deliveries to be doubted, if nobody is sending just now."""
+    return bool(
+        await connection.scalar(
+            text(
+                f"""select exists (select 1 from delivery d where {_subject(about)} and state = 'sending')"""
+            ),
+            {"id": about},
+        )
+    )
+
+
 async def due(connection: AsyncConnection, about: About, *, now: datetime, limit: int) -> list[Delivery]:
     """Messages to send by now."""
     rows = await connection.execute(
