@@ -246,33 +246,34 @@ class FicActivities:
     async def _count(
         self, step: FicStepInput, code: str, message: str, seconds: float | None, *, final: bool = False
     ) -> JobState | None:
-        """The job's new state if this was its end."""
-        policy = self._planner.policy
+        """The job's new state if this was its end. Either way somebody else may be next now."""
+        ended = None
         async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, step.key, lock=True)
+            if job is None:
+                return None
             attempts = await jobs.count_attempt(connection, step.key, step.round, code=code, error=message)
-            if attempts is None:
-                return None
-            if not final and attempts < policy.attempts:
-                wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
-                until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
-                why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
-                await jobs.put_off(connection, step.key, step.round, until, why)
-                return None
-            job = await jobs.find(connection, step.key)
-            assert job is not None
-            await jobs.finish(
-                connection,
-                step.key,
-                step.round,
-                JobState.ERROR,
-                now=step.now,
-                error_code=code,
-                error=message,
-            )
-            await self._ended(connection, job, "failed", step.now)
-        self._metrics.count_fic(job["site"], code)
+            if attempts is not None and not final and attempts < self._planner.policy.attempts:
+                await self._put_off(connection, step, attempts, code, seconds)
+            elif attempts is not None:
+                ended = JobState.ERROR
+                await jobs.finish(
+                    connection, step.key, step.round, ended, now=step.now, error_code=code, error=message
+                )
+                await self._ended(connection, job, "failed", step.now)
+        if ended is not None:
+            self._metrics.count_fic(job["site"], code)
         await self._call_next(job["site"], step.now)
-        return JobState.ERROR
+        return ended
+
+    async def _put_off(
+        self, connection: AsyncConnection, step: FicStepInput, attempts: int, code: str, seconds: float | None
+    ) -> None:
+        policy = self._planner.policy
+        wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
+        until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
+        why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
+        await jobs.put_off(connection, step.key, step.round, until, why)
 
     async def _plan(self, key: str, now: datetime) -> FicPlan:
         return await self._planner.plan(FicPlanInput(key=key, now=now))

@@ -1,4 +1,4 @@
-"""Fics whose workflows are gone, as after the loss of Temporal's data: the database knows what to do."""
+"""Fics that were cut off, put off or lost: the database knows what to do, and nobody waits for nothing."""
 
 from collections.abc import Awaitable, Callable
 
@@ -93,3 +93,24 @@ async def test_f5_the_start_is_told_before_the_end(stack: Harness) -> None:
     view = await desk(stack).add(url, "mara", wait_seconds=0)
     await stack.client.get_workflow_handle(view.workflow_id).result()
     assert told(stack, "mara") == [f"Being read: {url}", "Read: Brief"]
+
+
+@pytest.mark.parametrize("overrides", [{"fic_retry_seconds": 600}])
+async def test_f2_who_is_next_goes_at_once_when_the_first_is_put_off(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A timer that would wake the second in any case must not hide that nobody told it.
+    monkeypatch.setattr("activities.fic_plan.eta_seconds", lambda *_: 300.0)
+    held = stack.simulator.faults.add(Fault(status=525, hold="before", path="/ao3/works", count=1))
+    first, second = work(stack, title="First"), work(stack, title="Second")
+    await desk(stack).add(first, "mara", wait_seconds=0)
+    await eventually(lambda: _held(stack), what="the request to be held")
+    await desk(stack).add(second, "mara", wait_seconds=0)
+    await eventually(lambda: _waits(stack, second), what="the second to know its place")
+    stack.simulator.faults.release(held.id)
+    assert (await until(stack, second, "done", within=20)).state == "done"
+    assert (await desk(stack).show(first)).error_code == "transient"
+
+
+async def _waits(stack: Harness, url: str) -> bool:
+    return (await desk(stack).show(url)).waiting_for == "number 2 in the queue of ao3"
