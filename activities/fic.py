@@ -254,32 +254,34 @@ class FicActivities:
     async def _count(
         self, step: FicStepInput, code: str, message: str, seconds: float | None, *, final: bool = False
     ) -> JobState | None:
-        """The job's new state if this was its end."""
-        policy = self._planner.policy
+        """The job's new state if this was its end. Either way somebody else may be next now."""
+        ended = None
         async with transaction(self._engine) as connection:
-            attempts = await jobs.count_attempt(connection, step.key, step.round, code=code, error=message)
-            job = await jobs.find(connection, step.key)
-            if attempts is None or job is None:
+            job = await jobs.find(connection, step.key, lock=True)
+            if job is None:
                 return None
-            ends = final or attempts >= policy.attempts
-            if ends:
-                await self._fail(connection, job, step.now, code, message)
-            else:
-                wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
-                until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
-                why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
-                await jobs.put_off(connection, step.key, step.round, until, why)
+            attempts = await jobs.count_attempt(connection, step.key, step.round, code=code, error=message)
+            if attempts is not None and not final and attempts < self._planner.policy.attempts:
+                await self._put_off(connection, step, attempts, code, seconds)
+            elif attempts is not None:
+                ended = JobState.ERROR
+                await jobs.finish(
+                    connection, step.key, step.round, ended, now=step.now, error_code=code, error=message
+                )
+                await self._ended(connection, job, "failed", step.now)
+        if ended is not None:
+            self._metrics.count_fic(job["site"], code)
         await call_next(self._engine, self._client, job["site"], step.now)
-        return JobState.ERROR if ends else None
+        return ended
 
-    async def _fail(
-        self, connection: AsyncConnection, job: dict[str, Any], now: datetime, code: str, message: str
+    async def _put_off(
+        self, connection: AsyncConnection, step: FicStepInput, attempts: int, code: str, seconds: float | None
     ) -> None:
-        await jobs.finish(
-            connection, job["key"], job["round"], JobState.ERROR, now=now, error_code=code, error=message
-        )
-        await self._ended(connection, job, "failed", now)
-        self._metrics.count_fic(job["site"], code)
+        policy = self._planner.policy
+        wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
+        until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
+        why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
+        await jobs.put_off(connection, step.key, step.round, until, why)
 
     async def _plan(self, key: str, now: datetime) -> FicPlan:
         return await self._planner.plan(FicPlanInput(key=key, now=now))

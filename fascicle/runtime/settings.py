@@ -23,7 +23,7 @@ from fascicle.domain.ao3 import ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
-from fascicle.domain.gate import LATENESS_SECONDS, GatePolicy
+from fascicle.domain.gate import GatePolicy, one_at_a_time
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
@@ -312,7 +312,7 @@ class Settings(BaseSettings):
     @property
     def ao3_gate(self) -> GatePolicy:
         """Only one request is on its way at a time: distances hold however slow the archive is (F3)."""
-        return GatePolicy(
+        policy = GatePolicy(
             self.ao3_interval_seconds,
             ceiling=max(self.ao3_interval_seconds, 300.0),
             jitter=self.ao3_jitter,
@@ -320,8 +320,8 @@ class Settings(BaseSettings):
             failures=self.ao3_cooldown_errors,
             open_seconds=self.ao3_cooldown_seconds,
             think=(self.ao3_think_seconds[0], self.ao3_think_seconds[1]),
-            lease=self.http_timeout_seconds + 2 * LATENESS_SECONDS,
         )
+        return one_at_a_time(policy, longest=self.http_timeout_seconds)
 
     @property
     def fic_gate(self) -> GatePolicy:

@@ -32,10 +32,20 @@ on conflict (fic_notice_id, channel_id) do nothing
 """)
 
 
+# That it is being read is no news once it has been.
+_DROP_START = text("""
+update delivery d set state = 'discarded' from fic_notice n
+where n.id = d.fic_notice_id and n.job_key = :key and n.round = :round and n.event = 'start'
+  and d.fic_key = :key and d.state = 'pending'
+""")
+
+
 async def notify(
     connection: AsyncConnection, key: str, round_: int, event: str, *, title: str, body: str, now: datetime
 ) -> None:
     """Owe everyone who waits for this round, and the community's channel, a message; each once."""
+    if event != "start":
+        await connection.execute(_DROP_START, {"key": key, "round": round_})
     await connection.execute(
         _NOTIFY,
         {"key": key, "round": round_, "event": event, "title": title, "body": body, "now": now}
