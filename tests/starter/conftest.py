@@ -91,9 +91,7 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
         FASCICLE_DATA_DIR=str(folder / "data"),
         FASCICLE_RETRY_BASE_SECONDS="0.2",
         FASCICLE_NOTIFY_DELAY_SECONDS="0",
-        **ports,
-        **upstream,
-        **extra,
+        **{**ports, **upstream, **extra},
     )
 
 
