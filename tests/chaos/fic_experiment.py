@@ -41,6 +41,7 @@ SETTINGS: dict[str, Any] = {
     "fic_attempts": 10,
     "fic_tell_start": True,
     "http_timeout_seconds": 2,
+    "ship_rules": "no-rules.yaml",
     "gate_patience_seconds": 1,
 }
 
