@@ -20,6 +20,7 @@ from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, UsageE
 from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
 from fascicle.sites.fic import Ao3, Elsewhere, Fetched, OtherFicSites, Outcome
 from fascicle.storage import fic_job as jobs
+from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import gate as gates
 from fascicle.storage import library
 from fascicle.storage.database import transaction
@@ -131,7 +132,7 @@ class FicActivities:
         self._check_rules()
         ref = FicRef(site=job["site"], kind=job["kind"], id=job["site_id"], url=job["url"])
         async with transaction(self._engine) as connection:
-            fetched, given = await jobs.pages(connection, ref.key)
+            fetched, given = await saved_pages.fetched_and_given(connection, ref.key)
         try:
             outcome = await self._outcome(job, ref, fetched, given)
         except PermanentError:
@@ -165,7 +166,7 @@ class FicActivities:
             async with transaction(self._engine) as connection:
                 # Of a job that was cleared meanwhile no page stays for the next one to take for a new one.
                 if await jobs.go_on(connection, ref.key, job["round"], outcome.url):
-                    await jobs.keep_page(connection, ref.key, outcome.url, outcome.body)
+                    await saved_pages.keep(connection, ref.key, outcome.url, outcome.body)
         elif isinstance(outcome, SeriesPage):
             await self._keep_series_page(job, ref, outcome, now)
         else:
@@ -184,7 +185,7 @@ class FicActivities:
             return
         async with transaction(self._engine) as connection:
             if given:  # the first page; the archive is asked for the others
-                await jobs.forget_pages(connection, ref.key)
+                await saved_pages.forget(connection, ref.key)
             if given and job["pages"]:
                 return
             following = self._ao3.page_url(ref, len(pages) + 1)
@@ -193,7 +194,7 @@ class FicActivities:
 
     async def _was_given(self, ref: FicRef) -> bool:
         async with transaction(self._engine) as connection:
-            return await jobs.has_given_page(connection, ref.key)
+            return await saved_pages.has_given(connection, ref.key)
 
     async def _finish(
         self, job: dict[str, Any], ref: FicRef, read: Fic | list[SeriesPage], now: datetime
@@ -221,7 +222,7 @@ class FicActivities:
     async def _ended(
         self, connection: AsyncConnection, job: dict[str, Any], event: str, now: datetime
     ) -> None:
-        await jobs.forget_pages(connection, job["key"])
+        await saved_pages.forget(connection, job["key"])
         await self._planner.tell(connection, job["key"], event, now)
         if job["site"] == "ao3":
             policy = self._planner.policy
@@ -291,4 +292,4 @@ async def _is_to_be_read_again(connection: AsyncConnection, job: dict[str, Any],
     """What failed is tried again when somebody asks; what was read only if they want it read anew."""
     if job["state"] == JobState.ERROR or any(asked.refresh for asked in enlist.subscriptions):
         return True
-    return await jobs.has_given_page(connection, job["key"])
+    return await saved_pages.has_given(connection, job["key"])

@@ -16,6 +16,7 @@ from fascicle.runtime.settings import Settings
 from fascicle.storage import discord as replies
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
+from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import view
@@ -110,7 +111,7 @@ class FicPlanner:
         self, connection: AsyncConnection, job: dict[str, Any], telling: float | None, now: datetime
     ) -> FicPlan:
         wanted = FicPlanInput(key=job["key"], now=now)
-        if await jobs.has_given_page(connection, job["key"]):
+        if await saved_pages.has_given(connection, job["key"]):
             return await self._begin(connection, job, wanted)
         waits = (job["not_before"] - now).total_seconds() if job["not_before"] else 0.0
         turn = await jobs.turn(connection, job, job["site"], now)
@@ -171,7 +172,7 @@ class FicPlanner:
             error_code=job["error_code"] or "expired",
             error=job["error"] or f"Given up after {self.policy.expires_after}: it waited for {waited}.",
         )
-        await jobs.forget_pages(connection, job["key"])
+        await saved_pages.forget(connection, job["key"])
         await self.tell(connection, job["key"], "failed", now)
 
     async def _telling(

@@ -282,38 +282,5 @@ async def forget_finished(connection: AsyncConnection, before: datetime) -> int:
     return gone.rowcount
 
 
-async def keep_page(
-    connection: AsyncConnection, key: str, url: str, body: bytes, *, given: bool = False
-) -> None:
-    await connection.execute(
-        text("""insert into fic_page (job_key, url, body, given) values (:key, :url, :body, :given)
-                on conflict (job_key, url) do update set body = excluded.body, given = excluded.given"""),
-        {"key": key, "url": url, "body": body, "given": given},
-    )
-
-
-async def pages(connection: AsyncConnection, key: str) -> tuple[dict[str, bytes], bytes | None]:
-    """Those that were fetched, by address; and the one that a person gave."""
-    rows = list(
-        await connection.execute(
-            text("select url, body, given from fic_page where job_key = :key"), {"key": key}
-        )
-    )
-    fetched = {row.url: bytes(row.body) for row in rows if not row.given}
-    return fetched, next((bytes(row.body) for row in rows if row.given), None)
-
-
-async def has_given_page(connection: AsyncConnection, key: str) -> bool:
-    return bool(
-        await connection.scalar(
-            text("select exists (select 1 from fic_page where job_key = :key and given)"), {"key": key}
-        )
-    )
-
-
-async def forget_pages(connection: AsyncConnection, key: str) -> None:
-    await connection.execute(text("delete from fic_page where job_key = :key"), {"key": key})
-
-
 def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
