@@ -91,6 +91,7 @@ async def test_f3_the_archive_is_never_asked_more_often_than_agreed(experiments:
     assert report.kills >= 4
     assert len(report.lost) >= 2, "workers were killed while they waited for an answer"
     assert FLOOR - MEASURING <= min(report.gaps()) < 2 * FLOOR, "the floor was kept, and it was what counted"
+    assert min(report.rests()) >= FLOOR - MEASURING, "nobody asks while another's request is under way"
     refusals = report.after_refusals()
     assert refusals
     assert min(refusals) >= RETRY_AFTER
