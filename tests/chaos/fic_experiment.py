@@ -25,6 +25,7 @@ FLOOR = 0.6
 CREW = 3
 READERS = ("ann", "bob")
 RECOVERY_SECONDS = 90.0
+SECONDS_PER_FIC = 5.0
 RETRY_AFTER = 2
 # Long enough to ask for another fic meanwhile, and to be killed.
 SLOW_SECONDS = 2.5
@@ -117,8 +118,9 @@ class FicExperiment:
         self._refuse_now_and_then()
         for number, url in enumerate(late, start=1):
             await self._strike(url, number)
+        within = RECOVERY_SECONDS + SECONDS_PER_FIC * self._size
         await eventually(
-            lambda: nothing_is_open(self._harness), within=RECOVERY_SECONDS, what="every fic read and told"
+            lambda: nothing_is_open(self._harness), within=within, what="every fic read and told"
         )
         return await self._finish()
 
