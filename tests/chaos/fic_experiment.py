@@ -53,6 +53,7 @@ class FicReport:
 
     fics: set[Chapter] = field(default_factory=set)
     tellings: set[Telling] = field(default_factory=set)
+    starts: set[Telling] = field(default_factory=set)
     books: Books | None = None
     doubts_without_a_letter: list[Telling] = field(default_factory=list)
     kills: int = 0
@@ -144,7 +145,7 @@ class FicExperiment:
     def _expect(self, url: str, key: str, state: str) -> str:
         self._report.fics.add((url, state))
         ended = "failed" if state == "error" else "done"
-        self._report.tellings |= {(name, key, event) for name in READERS for event in ("start", ended)}
+        self._report.tellings |= {(name, key, ended) for name in READERS}
         return url
 
     async def _submit(self, url: str) -> None:
@@ -203,6 +204,8 @@ class FicExperiment:
         await asyncio.sleep(2 * FLOOR)  # nobody asks for more
         report = self._report
         report.books = await read_fic_books(self._harness)
+        # Who asks for a fic that is being read already is not told of its start.
+        report.starts = {telling for telling in report.books.notifications if telling[2] == "start"}
         report.doubts_without_a_letter = await doubts_without_a_letter(self._harness)
         report.kills = self._crew.kills
         report.requests = self._crew.requests()
