@@ -153,14 +153,10 @@ class FicExperiment:
 
     def _refuse_now_and_then(self) -> None:
         faults = self._harness.simulator.faults
-        # Each doubles the distance for a while: in a short run they come late, in a long one far apart.
-        rare = {"skip": 7, "count": 1} if self._size < 20 else {"probability": 0.04}
-        faults.add(Fault.model_validate({"path": "/ao3", "status": 525, "seed": 1} | rare))
-        faults.add(
-            Fault.model_validate(
-                {"path": "/ao3", "status": 429, "retry_after": RETRY_AFTER, "seed": 2} | rare
-            )
-        )
+        # Each doubles the distance for a while, so they are far apart.
+        for skip in range(7, 7 + max(1, self._size // 30) * 25, 25):
+            faults.add(Fault(path="/ao3", status=525, count=1, skip=skip))
+            faults.add(Fault(path="/ao3", status=429, retry_after=RETRY_AFTER, count=1, skip=skip))
 
     async def _strike(self, url: str, number: int) -> None:
         """Kill whoever waits for the archive's answer or, every second time, anybody at any moment; somebody
