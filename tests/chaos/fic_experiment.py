@@ -25,6 +25,7 @@ FLOOR = 0.6
 CREW = 3
 READERS = ("ann", "bob")
 RECOVERY_SECONDS = 90.0
+SECONDS_PER_FIC = 5.0
 RETRY_AFTER = 2
 # Long enough to ask for another fic meanwhile, and to be killed.
 SLOW_SECONDS = 2.5
@@ -53,6 +54,7 @@ class FicReport:
 
     fics: set[Chapter] = field(default_factory=set)
     tellings: set[Telling] = field(default_factory=set)
+    starts: set[Telling] = field(default_factory=set)
     books: Books | None = None
     doubts_without_a_letter: list[Telling] = field(default_factory=list)
     kills: int = 0
@@ -118,8 +120,9 @@ class FicExperiment:
         self._refuse_now_and_then()
         for number, url in enumerate(late, start=1):
             await self._strike(url, number)
+        within = RECOVERY_SECONDS + SECONDS_PER_FIC * self._size
         await eventually(
-            lambda: nothing_is_open(self._harness), within=RECOVERY_SECONDS, what="every fic read and told"
+            lambda: nothing_is_open(self._harness), within=within, what="every fic read and told"
         )
         return await self._finish()
 
@@ -143,7 +146,7 @@ class FicExperiment:
     def _expect(self, url: str, key: str, state: str) -> str:
         self._report.fics.add((url, state))
         ended = "failed" if state == "error" else "done"
-        self._report.tellings |= {(name, key, event) for name in READERS for event in ("start", ended)}
+        self._report.tellings |= {(name, key, ended) for name in READERS}
         return url
 
     async def _submit(self, url: str) -> None:
@@ -151,14 +154,10 @@ class FicExperiment:
 
     def _refuse_now_and_then(self) -> None:
         faults = self._harness.simulator.faults
-        # Each doubles the distance for a while: in a short run they come late, in a long one far apart.
-        rare = {"skip": 7, "count": 1} if self._size < 20 else {"probability": 0.04}
-        faults.add(Fault.model_validate({"path": "/ao3", "status": 525, "seed": 1} | rare))
-        faults.add(
-            Fault.model_validate(
-                {"path": "/ao3", "status": 429, "retry_after": RETRY_AFTER, "seed": 2} | rare
-            )
-        )
+        # Each doubles the distance for a while, so they are far apart.
+        for skip in range(7, 7 + max(1, self._size // 30) * 25, 25):
+            faults.add(Fault(path="/ao3", status=525, count=1, skip=skip))
+            faults.add(Fault(path="/ao3", status=429, retry_after=RETRY_AFTER, count=1, skip=skip))
 
     async def _strike(self, url: str, number: int) -> None:
         """Kill whoever waits for the archive's answer or, every second time, anybody at any moment; somebody
@@ -202,6 +201,8 @@ class FicExperiment:
         await asyncio.sleep(2 * FLOOR)  # nobody asks for more
         report = self._report
         report.books = await read_fic_books(self._harness)
+        # Who asks for a fic that is being read already is not told of its start.
+        report.starts = {telling for telling in report.books.notifications if telling[2] == "start"}
         report.doubts_without_a_letter = await doubts_without_a_letter(self._harness)
         report.kills = self._crew.kills
         report.requests = self._crew.requests()
