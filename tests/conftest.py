@@ -105,8 +105,10 @@ def _maintenance(postgres: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture(scope="session")
-async def databases(postgres: EmbeddedPostgres, template: str) -> Databases:
-    return Databases(_maintenance(postgres), template)
+async def databases(postgres: EmbeddedPostgres, template: str) -> AsyncIterator[Databases]:
+    kept = Databases(_maintenance(postgres), template)
+    yield kept
+    await kept.close()
 
 
 @pytest.fixture
