@@ -49,6 +49,8 @@ class ForkedCommands:
 _IMPORTS = (
     "starter.main",
     "worker",
+    "starter.demo",
+    "apprise",
     "asyncpg",
     "sqlalchemy.dialects.postgresql.asyncpg",
     "rich.table",
