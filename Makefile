@@ -33,7 +33,7 @@ test: $(READY) ## run the whole suite against a real Temporal and a real Postgre
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 chaos: $(READY) ## three hundred posts through kills and broken answers, and the other experiments (10 minutes)
-	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300
+	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 100
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -62,18 +62,17 @@ class DiscordActivities:
     async def _say(self, reply: StoredReply, view: FicView | None, now: datetime) -> bool:
         content = CLEARED if view is None else describe_on_discord(view)
         try:
-            if now < reply.expires_at:
-                token = await replies.token_of(self._vault, reply)
-                await self._discord.edit_reply(reply.application_id, token, content)
-            else:
-                await self._say_in_channel(reply, content)
+            await self._edit_or_post(reply, content, now)
         except MustWait as wait:
-            return await self._again(reply, wait.message, now + timedelta(seconds=wait.seconds))
+            async with transaction(self._engine) as connection:
+                until = now + timedelta(seconds=wait.seconds)
+                await replies.put_off(connection, reply.id, wait.message, until)
+            return False
         except RetryableError as error:
             wait_seconds = backoff_seconds(reply.attempts + 1, _RETRY_SECONDS, random.uniform(-1, 1))  # noqa: S311
             return await self._again(reply, error.message, now + timedelta(seconds=wait_seconds))
         except PermanentError as error:
-            return await self._otherwise(reply, error, content)
+            return await self._lose(reply, error.message)
         async with transaction(self._engine) as connection:
             await replies.settle_reply(connection, reply.id, content)
         return True
@@ -81,25 +80,25 @@ class DiscordActivities:
     async def _again(self, reply: StoredReply, error: str, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
             attempts = await replies.record_failure(connection, reply.id, error, at)
-            if attempts >= _ATTEMPTS:
-                await replies.lost(connection, reply.id, error)
+        return await self._lose(reply, error) if attempts >= _ATTEMPTS else False
+
+    async def _lose(self, reply: StoredReply, error: str) -> bool:
+        log.warning("discord_reply_lost", key=reply.job_key, error=error)
+        async with transaction(self._engine) as connection:
+            await replies.lost(connection, reply.id, error)
         return False
 
-    async def _otherwise(self, reply: StoredReply, error: PermanentError, content: str) -> bool:
-        """The reply cannot be edited; whoever asked is told in the channel, if there is a bot to do it."""
-        if error.code == "reply_expired":
+    async def _edit_or_post(self, reply: StoredReply, content: str, now: datetime) -> None:
+        """Where the reply cannot be edited any more, whoever asked is told in the channel, by the bot."""
+        if now < reply.expires_at:
             try:
-                await self._say_in_channel(reply, content)
-            except (PermanentError, RetryableError) as failed:
-                error = PermanentError(failed.code, failed.message)
-            else:
-                async with transaction(self._engine) as connection:
-                    await replies.settle_reply(connection, reply.id, content)
-                return True
-        log.warning("discord_reply_lost", key=reply.job_key, error=error.message)
-        async with transaction(self._engine) as connection:
-            await replies.lost(connection, reply.id, error.message)
-        return False
+                token = await replies.token_of(self._vault, reply)
+                await self._discord.edit_reply(reply.application_id, token, content)
+                return
+            except PermanentError as error:
+                if error.code != "reply_expired":
+                    raise
+        await self._say_in_channel(reply, content)
 
     async def _say_in_channel(self, reply: StoredReply, content: str) -> None:
         if reply.channel_id is None:

@@ -11,23 +11,22 @@ from temporalio import activity
 from temporalio.client import Client
 
 from activities.fic_plan import FicPlan, FicPlanInput, FicPlanner
-from activities.fic_result import Reader, conclude
+from activities.fic_result import Reader, conclude, fic_code, first_page_missing
+from activities.fic_turn import call_next
 from activities.heartbeat import heartbeating
-from activities.looking_after import look_after_fic
 from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
-from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, UsageError
+from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, UsageError
 from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
 from fascicle.sites.fic import Ao3, Elsewhere, Fetched, OtherFicSites, Outcome
 from fascicle.storage import fic_job as jobs
+from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import gate as gates
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 
 # Waiting for these does not count as an attempt; the site keeps us away for its own reasons.
 _PATIENT = frozenset({"gate_wait", FicCode.RATE_LIMITED, FicCode.TRANSIENT, "unavailable"})
-# What the HTTP client and other parts say in their own words.
-_CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 _MOST_PAGES = 100
 _OPERATOR_SECONDS = 60.0
 
@@ -98,7 +97,8 @@ class FicActivities:
             assert job is not None
             if job["state"] in FINISHED and await _is_to_be_read_again(connection, job, enlist):
                 await jobs.begin_round(connection, key, now)
-            for asked in enlist.subscriptions:
+            # In one order, so that two crowds do not wait for each other.
+            for asked in sorted(enlist.subscriptions, key=lambda asked: asked.user):
                 user_id = await library.find_user(connection, asked.user)
                 if user_id is None:
                     user_id, _ = await library.add_user(connection, asked.user)
@@ -108,7 +108,8 @@ class FicActivities:
                 )
             shown = await self._planner.view(connection, key)
         assert shown is not None
-        return shown
+        # Hundreds of answers may leave in one go, and stay in the history: what was read is not among them.
+        return shown.model_copy(update={"fic": None, "works": []})
 
     @activity.defn
     async def plan_fic(self, wanted: FicPlanInput) -> FicPlan:
@@ -131,14 +132,24 @@ class FicActivities:
         self._check_rules()
         ref = FicRef(site=job["site"], kind=job["kind"], id=job["site_id"], url=job["url"])
         async with transaction(self._engine) as connection:
-            fetched, given = await jobs.pages(connection, ref.key)
-        if given is not None:
-            outcome: Outcome = await self._reader.read_saved(ref, given)
-        elif ref.site == "ao3":
-            outcome = await self._ao3.fetch(ref, job["next_url"], requests=job["requests"])
-        else:
-            outcome = await self._others.fetch(ref, fetched)
+            fetched, given = await saved_pages.fetched_and_given(connection, ref.key)
+        try:
+            outcome = await self._outcome(job, ref, fetched, given)
+        except PermanentError:
+            if given is not None or not await self._was_given(ref):
+                raise
+            return  # somebody handed the page in meanwhile: that one is read next
         await self._keep(job, ref, outcome, now)
+
+    async def _outcome(
+        self, job: dict[str, Any], ref: FicRef, fetched: dict[str, bytes], given: bytes | None
+    ) -> Outcome:
+        if given is not None:
+            return await self._reader.read_saved(ref, given)
+        if ref.site == "ao3":
+            hops = job["requests"] - len(job["pages"])
+            return await self._ao3.fetch(ref, job["next_url"], hops=hops)
+        return await self._others.fetch(ref, fetched)
 
     def _check_rules(self) -> None:
         """Before anything is asked of a site: rules that cannot be read are the operator's to mend."""
@@ -153,8 +164,9 @@ class FicActivities:
                 await jobs.go_on(connection, ref.key, job["round"], outcome.url)
         elif isinstance(outcome, Fetched):
             async with transaction(self._engine) as connection:
-                await jobs.keep_page(connection, ref.key, outcome.url, outcome.body)
-                await jobs.go_on(connection, ref.key, job["round"], outcome.url)
+                # Of a job that was cleared meanwhile no page stays for the next one to take for a new one.
+                if await jobs.go_on(connection, ref.key, job["round"], outcome.url):
+                    await saved_pages.keep(connection, ref.key, outcome.url, outcome.body)
         elif isinstance(outcome, SeriesPage):
             await self._keep_series_page(job, ref, outcome, now)
         else:
@@ -163,27 +175,34 @@ class FicActivities:
     async def _keep_series_page(
         self, job: dict[str, Any], ref: FicRef, page: SeriesPage, now: datetime
     ) -> None:
-        pages = [SeriesPage.model_validate(kept) for kept in job["pages"]]
-        pages.append(page)
-        following = page.page + 1
-        if following <= min(page.pages, _MOST_PAGES) and not await self._was_given(ref):
-            async with transaction(self._engine) as connection:
-                kept = [p.model_dump(mode="json") for p in pages]
-                await jobs.go_on(
-                    connection, ref.key, job["round"], self._ao3.page_url(ref, following), pages=kept
-                )
+        given = await self._was_given(ref)
+        if given and page.page != 1:
+            raise first_page_missing(page)
+        # Not by the page's own number: one that is misread would be asked for for ever.
+        pages = [*(SeriesPage.model_validate(kept) for kept in job["pages"]), page]
+        if len(pages) >= min(page.pages, _MOST_PAGES):
+            await self._finish(job, ref, pages, now)
             return
-        await self._finish(job, ref, pages, now)
+        async with transaction(self._engine) as connection:
+            if given:  # the first page; the archive is asked for the others
+                await saved_pages.forget(connection, ref.key)
+            if given and job["pages"]:
+                return
+            following = self._ao3.page_url(ref, len(pages) + 1)
+            kept = [p.model_dump(mode="json") for p in pages]
+            await jobs.go_on(connection, ref.key, job["round"], following, pages=kept)
 
     async def _was_given(self, ref: FicRef) -> bool:
         async with transaction(self._engine) as connection:
-            return await jobs.has_given_page(connection, ref.key)
+            return await saved_pages.has_given(connection, ref.key)
 
     async def _finish(
         self, job: dict[str, Any], ref: FicRef, read: Fic | list[SeriesPage], now: datetime
     ) -> None:
         """All in one: what was read, the verdict, the job's end, what its subscribers are owed."""
         async with transaction(self._engine) as connection:
+            # Locked before it is judged: an override that comes now waits, and finds the verdict.
+            await jobs.find(connection, ref.key, lock=True)
             concluded = await conclude(connection, ref, read, self._reader.rules(), now)
             ended = await jobs.finish(
                 connection,
@@ -198,12 +217,12 @@ class FicActivities:
                 return
             await self._ended(connection, job, "failed" if concluded.state is JobState.NOTP else "done", now)
         self._metrics.count_fic(ref.site, concluded.state)
-        await self._call_next(ref.site, now)
+        await call_next(self._engine, self._client, ref.site, now)
 
     async def _ended(
         self, connection: AsyncConnection, job: dict[str, Any], event: str, now: datetime
     ) -> None:
-        await jobs.forget_pages(connection, job["key"])
+        await saved_pages.forget(connection, job["key"])
         await self._planner.tell(connection, job["key"], event, now)
         if job["site"] == "ao3":
             policy = self._planner.policy
@@ -214,21 +233,13 @@ class FicActivities:
                 pause=random.uniform(*policy.pause_seconds),  # noqa: S311
             )
 
-    async def _call_next(self, site: str, now: datetime) -> None:
-        """Whoever is next in the queue waits for this word, though not only for it."""
-        async with transaction(self._engine) as connection:
-            following = await jobs.next_in_line(connection, site, now)
-        if following is not None:
-            await look_after_fic(self._client, FicRef.model_validate(following))
-
     async def _must_wait(self, step: FicStepInput, wait: MustWait) -> FicStepResult:
-        counts = wait.code not in _PATIENT
-        if counts:
-            ended = await self._count(step, _code(wait), wait.message, wait.seconds)
+        if wait.code not in _PATIENT:
+            ended = await self._count(step, fic_code(wait.code, retryable=True), wait.message, wait.seconds)
             if ended is not None:
                 return FicStepResult(plan=await self._plan(step.key, step.now))
         async with transaction(self._engine) as connection:
-            code = None if wait.code == "gate_wait" else _code(wait)
+            code = None if wait.code == "gate_wait" else fic_code(wait.code, retryable=True)
             await jobs.waits_for(connection, step.key, step.round, wait.message, code)
         return FicStepResult(wait_seconds=wait.seconds, why=wait.message)
 
@@ -237,42 +248,41 @@ class FicActivities:
         """Another attempt later, or the end."""
         error = failure.error
         step = FicStepInput(key=failure.key, round=failure.round, now=failure.now)
-        code = _CODES.get(error.error_code, error.error_code)
-        if error.retryable and error.error_code not in set(FicCode):
-            code = FicCode.TRANSIENT
+        code = fic_code(error.error_code, retryable=error.retryable)
         await self._count(step, code, error.message, None, final=not error.retryable)
         return await self._plan(failure.key, failure.now)
 
     async def _count(
         self, step: FicStepInput, code: str, message: str, seconds: float | None, *, final: bool = False
     ) -> JobState | None:
-        """The job's new state if this was its end."""
-        policy = self._planner.policy
+        """The job's new state if this was its end. Either way somebody else may be next now."""
+        ended = None
         async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, step.key, lock=True)
+            if job is None:
+                return None
             attempts = await jobs.count_attempt(connection, step.key, step.round, code=code, error=message)
-            if attempts is None:
-                return None
-            if not final and attempts < policy.attempts:
-                wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
-                until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
-                why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
-                await jobs.put_off(connection, step.key, step.round, until, why)
-                return None
-            job = await jobs.find(connection, step.key)
-            assert job is not None
-            await jobs.finish(
-                connection,
-                step.key,
-                step.round,
-                JobState.ERROR,
-                now=step.now,
-                error_code=code,
-                error=message,
-            )
-            await self._ended(connection, job, "failed", step.now)
-        self._metrics.count_fic(job["site"], code)
-        await self._call_next(job["site"], step.now)
-        return JobState.ERROR
+            if attempts is not None and not final and attempts < self._planner.policy.attempts:
+                await self._put_off(connection, step, attempts, code, seconds)
+            elif attempts is not None:
+                ended = JobState.ERROR
+                await jobs.finish(
+                    connection, step.key, step.round, ended, now=step.now, error_code=code, error=message
+                )
+                await self._ended(connection, job, "failed", step.now)
+        if ended is not None:
+            self._metrics.count_fic(job["site"], code)
+        await call_next(self._engine, self._client, job["site"], step.now)
+        return ended
+
+    async def _put_off(
+        self, connection: AsyncConnection, step: FicStepInput, attempts: int, code: str, seconds: float | None
+    ) -> None:
+        policy = self._planner.policy
+        wait = backoff_seconds(attempts, policy.retry_seconds, random.uniform(-1, 1))  # noqa: S311
+        until = step.now + timedelta(seconds=max(wait, seconds or 0.0))
+        why = f"attempt {attempts} of {policy.attempts} failed ({code}), before the next"
+        await jobs.put_off(connection, step.key, step.round, until, why)
 
     async def _plan(self, key: str, now: datetime) -> FicPlan:
         return await self._planner.plan(FicPlanInput(key=key, now=now))
@@ -282,11 +292,4 @@ async def _is_to_be_read_again(connection: AsyncConnection, job: dict[str, Any],
     """What failed is tried again when somebody asks; what was read only if they want it read anew."""
     if job["state"] == JobState.ERROR or any(asked.refresh for asked in enlist.subscriptions):
         return True
-    return await jobs.has_given_page(connection, job["key"])
-
-
-def _code(error: FascicleError) -> str:
-    known = set(FicCode)
-    if error.code in known:
-        return error.code
-    return _CODES.get(error.code, FicCode.TRANSIENT if error.retryable else error.code)
+    return await saved_pages.has_given(connection, job["key"])

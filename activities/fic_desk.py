@@ -1,31 +1,24 @@
 """The counter of the fic queue: what people ask, from the command line or Discord (F1, F4, F6, F8)."""
 
 import asyncio
-import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
-from temporalio.client import (
-    Client,
-    WithStartWorkflowOperation,
-    WorkflowExecutionStatus,
-    WorkflowUpdateFailedError,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
-)
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.fic import Subscription
+from activities.fic_asking import checked_name, checked_note, checked_tags, subscribe
 from activities.fic_plan import FicPlanner, fic_policy
 from activities.fic_result import judge_again
-from activities.looking_after import FicInput, fic_attributes, fic_priority, look_after_fic
-from fascicle.domain.errors import FascicleError, RetryableError, UsageError
+from activities.fic_turn import call_next
+from activities.looking_after import look_after_fic
+from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicKind, FicRef, FicView, JobState
 from fascicle.domain.fic_url import normal_form
-from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, fic_workflow_id
+from fascicle.domain.names import LOOK_AGAIN_SIGNAL, fic_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.ship_rules import load_ship_rules
 from fascicle.sites.fic import OtherFicSites
@@ -33,21 +26,16 @@ from fascicle.storage import discord as replies
 from fascicle.storage import fic as fics
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
+from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import listing
 from fascicle.storage.vault import Vault
-from fascicle.web.discord import Reply
+from fascicle.web.discord_deeds import Reply
 
 _LOOK_EVERY_SECONDS = 0.1
-# Temporal takes ten updates of one workflow at a time; whoever is turned away comes back.
-_CROWDED = (RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.ABORTED, RPCStatusCode.UNAVAILABLE)
-_PATIENCE_SECONDS = 60.0
-_NO_WORKER_SECONDS = 20.0
 _AT_ONCE = 10
 _FIRST_WORD = timedelta(seconds=5)
-LONGEST_NOTE = 2000
-MOST_TAGS = 50
 
 
 class FicDesk:
@@ -92,17 +80,17 @@ class FicDesk:
         """Ask for a fic. If it is there within the wait, the answer is all there is to be told (F4)."""
         wait = self._instant_seconds if wait_seconds is None else wait_seconds
         asked = Subscription(
-            user=_checked_name(user),
-            note=_checked_note(note),
-            tags=_checked_tags(tags),
+            user=checked_name(user),
+            note=checked_note(note),
+            tags=checked_tags(tags),
             refresh=refresh,
             waits_seconds=wait,
         )
         ref = await self.normal_form(url)
         if page is not None:
             async with transaction(self._engine) as connection:
-                await jobs.keep_page(connection, ref.key, ref.url, page, given=True)
-        view = await self._wait_at_the_counter(await self._subscribe(ref, asked), asked)
+                await saved_pages.keep(connection, ref.key, ref.url, page, given=True)
+        view = await self._wait_at_the_counter(await subscribe(self._client, ref, asked), asked)
         return view if reply is None or view.finished else await self._keep_reply(view, asked.user, reply)
 
     async def update(
@@ -142,8 +130,9 @@ class FicDesk:
         ref = await self.normal_form(url)
         async with transaction(self._engine) as connection:
             gone = await jobs.clear(connection, ref.key)
-        if gone:
-            await self._say_look_again(fic_workflow_id(ref.key))
+        if gone:  # its workflow, if need be a new one, says so in replies that wait, and ends
+            await look_after_fic(self._client, ref)
+            await call_next(self._engine, self._client, ref.site, datetime.now(UTC))
         return gone
 
     async def reset(self, url: str | None = None) -> int:
@@ -177,7 +166,7 @@ class FicDesk:
         rules = load_ship_rules(self._rules_file)
         async with transaction(self._engine) as connection:
             job = await jobs.find(connection, ref.key, lock=True)
-            await fics.remember_override(connection, ref.key, _checked_name(moderator), _checked_note(reason))
+            await fics.remember_override(connection, ref.key, checked_name(moderator), checked_note(reason))
             concluded = await judge_again(connection, ref, rules)
             changes = job is not None and job["state"] == JobState.NOTP and concluded is not None
             if job is not None and concluded is not None and changes:
@@ -203,57 +192,20 @@ class FicDesk:
         async with transaction(self._engine) as connection:
             return await notices.channel(connection)
 
-    async def _subscribe(self, ref: FicRef, asked: Subscription) -> FicView:
-        """Start the fic's workflow or join it, whichever it is."""
-        deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
-        pause = 0.05
-        while True:
-            try:
-                return await self._update_with_start(ref, asked)
-            except RPCError as error:
-                if error.status not in _CROWDED or asyncio.get_running_loop().time() > deadline:
-                    raise
-            await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
-            pause = min(2.0, pause * 2)
-
-    async def _update_with_start(self, ref: FicRef, asked: Subscription) -> FicView:
-        start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
-            "ParseFicWorkflow",
-            FicInput(ref=ref),
-            id=fic_workflow_id(ref.key),
-            task_queue=MAIN_QUEUE,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            static_summary=ref.url[:200],
-            priority=fic_priority(ref),
-            search_attributes=fic_attributes(ref),
-        )
-        try:
-            view: FicView = await self._client.execute_update_with_start_workflow(
-                "subscribe",
-                asked,
-                start_workflow_operation=start,
-                result_type=FicView,
-                rpc_timeout=timedelta(seconds=_NO_WORKER_SECONDS),
-            )
-        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-            raise RetryableError(
-                "no_worker", "No worker answers. Is one running? See `fascicle doctor`, then ask again."
-            ) from error
-        except WorkflowUpdateFailedError as error:
-            raise FascicleError("not_entered", f"It could not be entered: {error.cause}") from error
-        return view
-
     async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
-        """Look until it is done or the wait is over."""
+        """Look until it is done or the wait is over. The workflow's own answer is short."""
         deadline = asyncio.get_running_loop().time() + asked.waits_seconds
+        view = await self._look(view)
         while not view.finished and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
-            async with transaction(self._engine) as connection:
-                view = await self._planner.view(connection, view.key) or view
+            view = await self._look(view)
         if view.finished and asked.waits_seconds > 0:
             await self._heard(view, asked.user)
         return view
+
+    async def _look(self, view: FicView) -> FicView:
+        async with transaction(self._engine) as connection:
+            return await self._planner.view(connection, view.key) or view
 
     async def _keep_reply(self, view: FicView, user: str, reply: Reply) -> FicView:
         """Their reply on Discord will say what became of it."""
@@ -327,26 +279,6 @@ def _unasked(ref: FicRef, moderator: str) -> FicView:
         override_by=moderator,
         waiting_for="nobody has asked for it yet; the override is remembered",
     )
-
-
-def _checked_name(name: str) -> str:
-    cleaned = name.strip()
-    if not cleaned or len(cleaned) > 100 or not cleaned.isprintable():
-        raise UsageError("wrong_usage", "A user's name has 1 to 100 printable characters.")
-    return cleaned
-
-
-def _checked_note(note: str | None) -> str | None:
-    if note is not None and (len(note) > LONGEST_NOTE or "\0" in note):
-        raise UsageError("wrong_usage", f"A note has at most {LONGEST_NOTE} characters.")
-    return note or None
-
-
-def _checked_tags(tags: Sequence[str]) -> list[str]:
-    cleaned = [tag.strip() for tag in tags if tag.strip()]
-    if len(cleaned) > MOST_TAGS or any(len(tag) > 100 or not tag.isprintable() for tag in cleaned):
-        raise UsageError("wrong_usage", f"At most {MOST_TAGS} tags of 100 characters each.")
-    return list(dict.fromkeys(cleaned))
 
 
 def open_desk(dependencies: Dependencies, client: Client) -> FicDesk:

@@ -16,12 +16,13 @@ from fascicle.runtime.settings import Settings
 from fascicle.storage import discord as replies
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
+from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import view
 
 # Whoever is ahead says when they are done; this is for when that word is lost.
-_LONGEST_TURN_WAIT = 300.0
+_LONGEST_TURN_WAIT = 3600.0
 _SHORTEST_WAIT = 0.2
 
 
@@ -110,7 +111,7 @@ class FicPlanner:
         self, connection: AsyncConnection, job: dict[str, Any], telling: float | None, now: datetime
     ) -> FicPlan:
         wanted = FicPlanInput(key=job["key"], now=now)
-        if await jobs.has_given_page(connection, job["key"]):
+        if await saved_pages.has_given(connection, job["key"]):
             return await self._begin(connection, job, wanted)
         waits = (job["not_before"] - now).total_seconds() if job["not_before"] else 0.0
         turn = await jobs.turn(connection, job, job["site"], now)
@@ -136,6 +137,7 @@ class FicPlanner:
         began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
         if began and self.policy.tell_start:
             await self.tell(connection, job["key"], "start", wanted.now)
+            return self._plan(job, FicStep.TELL, wanted)  # before the end is told, which may be soon
         return self._plan(job, FicStep.FETCH, wanted)
 
     async def tell(self, connection: AsyncConnection, key: str, event: str, now: datetime) -> None:
@@ -156,8 +158,8 @@ class FicPlanner:
         return await view(connection, key, self.policy.distances)
 
     def _expired(self, job: dict[str, Any], now: datetime) -> bool:
-        expired: bool = job["queued_at"] + self.policy.expires_after < now
-        return expired
+        """Since its turn came: however long the queue is, nobody loses their place in it."""
+        return job["started_at"] is not None and bool(job["started_at"] + self.policy.expires_after < now)
 
     async def _give_up(self, connection: AsyncConnection, job: dict[str, Any], now: datetime) -> None:
         waited = job["waiting_for"] or "its turn"
@@ -170,14 +172,14 @@ class FicPlanner:
             error_code=job["error_code"] or "expired",
             error=job["error"] or f"Given up after {self.policy.expires_after}: it waited for {waited}.",
         )
-        await jobs.forget_pages(connection, job["key"])
+        await saved_pages.forget(connection, job["key"])
         await self.tell(connection, job["key"], "failed", now)
 
     async def _telling(
         self, connection: AsyncConnection, job: dict[str, Any] | None, wanted: FicPlanInput
     ) -> float | None:
         """Seconds until somebody is to be told something; None: nobody is."""
-        due = [await notifications.next_attempt_at(connection, wanted.key)]
+        due = [await notifications.unsettled_at(connection, wanted.key)]
         if job is None or job["state"] in FINISHED:
             due.append(await replies.next_attempt_at(connection, wanted.key))
         times = [at for at in due if at is not None]

@@ -6,11 +6,17 @@ from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, JobState, SeriesPage, WorkResult
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.fic import Blurb, Fic, FicCode, FicKind, FicRef, JobState, SeriesPage, WorkResult
 from fascicle.domain.ship_rule import ShipRules, judge
 from fascicle.runtime.ship_rules import load_ship_rules
 from fascicle.sites.fic import OtherFicSites
 from fascicle.storage import fic as fics
+
+# What the HTTP client and other parts say in their own words.
+# What went wrong here, not there.
+_OUR_OWN = frozenset({"worker_lost", "crashed", "store_down"})
+_CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 
 
 @dataclass(frozen=True)
@@ -113,3 +119,17 @@ def hidden_works(pages: list[SeriesPage]) -> int:
     parts = {blurb.part for blurb in listed if blurb.part is not None}
     without_part = len(listed) - len([blurb for blurb in listed if blurb.part is not None])
     return max(0, max(parts, default=0) - len(parts) - without_part)
+
+
+def fic_code(code: str, *, retryable: bool) -> str:
+    """Why a fic could not be had, whoever said so."""
+    if code in set(FicCode) or code in _OUR_OWN:
+        return code
+    return _CODES.get(code, FicCode.TRANSIENT if retryable else code)
+
+
+def first_page_missing(page: SeriesPage) -> PermanentError:
+    return PermanentError(
+        "page_missing",
+        f"That is page {page.page} of {page.pages} of the series' list. Hand in the first.",
+    )

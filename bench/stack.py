@@ -126,6 +126,9 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
             "FASCICLE_DEVIANTART_URL": f"{simulator_url}/deviantart",
             "FASCICLE_DEVIANTART_CLIENT_ID": Options().client_id,
             "FASCICLE_DEVIANTART_CLIENT_SECRET": Options().client_secret,
+            "FASCICLE_AO3_URL": f"{simulator_url}/ao3",
+            "FASCICLE_AO3_INTERVAL_SECONDS": "0",
+            "FASCICLE_AO3_THINK_SECONDS": "0",
             "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         }
     )

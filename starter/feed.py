@@ -63,10 +63,12 @@ def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:
         if row["announce"] != "silent":
             say("chapter", f"[bold]{plain(row['series'])}[/] {_number_and_title(row)}", "green")
     for row in sent:
-        say("told", f"{plain(row['user'])} {_subject(row)}", "magenta")
+        say("told", f"{plain(row['user'] or 'the community')} {_subject(row)}", "magenta")
 
 
 def _subject(row: dict[str, Any]) -> str:
+    if row["fic"] is not None:
+        return f"about a fic: {plain(row['fic'])}"
     if row["series"] is None:
         return f"in a digest of {row['digest_lines']}"
     return f"about {plain(row['series'])} {_number_and_title(row)}"

@@ -1,6 +1,6 @@
 """What tests of fics need: works at the simulated archive, the desk, who was told what."""
 
-from typing import Any
+from typing import Any, Literal
 
 from activities.fic_desk import FicDesk, open_desk
 from fascicle.domain.fic import FicView
@@ -8,6 +8,7 @@ from fascicle.domain.names import fic_workflow_id
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from simulator.ao3.records import WorkSpec
+from simulator.faults import Fault
 from tests.harness import Harness, eventually
 
 ARCHIVE = "https://archiveofourown.org"
@@ -58,3 +59,21 @@ async def until(stack: Harness, url: str, *states: str, within: float = 40.0) ->
     found = await eventually(reached, within=within, what=f"{url} to be {' or '.join(states)}")
     assert found is not None
     return found
+
+
+def hold_next(stack: Harness, moment: Literal["before", "after"] = "before") -> int:
+    """The next request to the archive is kept, before or after it took effect, until `release`."""
+    return stack.simulator.faults.add(Fault(kind="hold", hold=moment, path="/ao3/works", count=1)).id
+
+
+async def release(stack: Harness, hold: int) -> None:
+    """Let it go on, once it is there."""
+    await until_held(stack)
+    stack.simulator.faults.release(hold)
+
+
+async def until_held(stack: Harness) -> None:
+    async def is_held() -> bool:
+        return any(report.held for report in stack.simulator.faults.reports())
+
+    await eventually(is_held, what="the request to be held")

@@ -12,6 +12,7 @@ _ARCHIVE = (
     "archiveofourown.net",
     "archiveofourown.gay",
     "ao3.org",
+    "archive.transformativeworks.org",
 )
 
 

@@ -151,8 +151,15 @@ def normal_form(text: str, others: OtherSites | None = None) -> FicRef:
         return _recognised(site, re.sub("/{2,}", "/", parts.path))
     query = f"?{parts.query}" if parts.query else ""
     if others and (ref := others(f"https://{host}{parts.path}{query}")):
-        return ref
+        return _known_by_its_own_name(ref)
     raise UsageError("unknown_site", f"{host} is not a site whose fics can be read here.")
+
+
+def _known_by_its_own_name(ref: FicRef) -> FicRef:
+    """Other names of the sites above must not lead to them past their own gates and readers."""
+    parts = urlsplit(ref.url)
+    site = _SITES.get(parts.netloc)
+    return ref if site is None else _recognised(site, parts.path)
 
 
 def _tidied(text: str) -> str:

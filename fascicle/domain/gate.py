@@ -1,12 +1,11 @@
 """Arithmetic of the gate: how far apart the requests to one site or account are kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 EASE = 0.9
 BACK_OFF = 2.0
-# How much later than its slot a request may set out at a gate that only one passes at a time.
-LATENESS_SECONDS = 5.0
+_LEAST_LATENESS, _MOST_LATENESS = 1.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,8 @@ class GatePolicy:
 
     `lease`: only one request is on its way at a time, and the distance is counted from its end. Whoever never
     comes back is waited for so many seconds, which must be longer than a request can take. 0: distances are
-    counted from start to start, and a slow request may be overtaken by the next.
+    counted from start to start, and a slow request may be overtaken by the next. `lateness` is how much later
+    than its slot a request may set out there.
     """
 
     floor: float
@@ -30,6 +30,7 @@ class GatePolicy:
     failures: int = 0
     think: tuple[float, float] = (0.0, 0.0)
     lease: float = 0.0
+    lateness: float = _MOST_LATENESS
 
     def stretch(self, draw: float) -> float:
         return 1 + self.jitter * draw
@@ -42,6 +43,13 @@ class GatePolicy:
     def usual_distance(self) -> float:
         """What to expect of a gate that nothing has widened."""
         return self.floor * self.stretch(0.5) + self.thinking(0.5)
+
+
+def one_at_a_time(policy: GatePolicy, longest: float) -> GatePolicy:
+    """The policy with a lease for requests that take `longest` seconds at most. The margin for those who set
+    out late goes by the floor: five seconds at the archive's, less at a server of one's own."""
+    lateness = max(_LEAST_LATENESS, min(_MOST_LATENESS, policy.floor / 4))
+    return replace(policy, lease=longest + 2 * lateness, lateness=lateness)
 
 
 def opens(refusals: int, policy: GatePolicy) -> bool:

@@ -14,7 +14,7 @@ import httpcore
 import httpx
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.gate import LATENESS_SECONDS, GatePolicy
+from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
@@ -181,10 +181,7 @@ class HttpClient:
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
             raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)
-        await self._wait_for(slot, gate)
-        if before_sending is not None:
-            await before_sending()
-        _check_not_late(slot, gate, asked_at)
+        await self._until_its_turn(slot, gate, asked_at, before_sending)
         try:
             answer = await self._send_and_return(request, gate, slot, timeout_seconds)
             judge(answer)
@@ -200,8 +197,28 @@ class HttpClient:
         try:
             return await self._send(request, timeout_seconds or self._limits.timeout_seconds)
         finally:
-            if gate.policy.lease:
-                await _without_losing_the_answer(self._gates.returned(gate.name, gate.policy, slot.turn))
+            await self._give_turn_back(slot, gate)
+
+    async def _until_its_turn(
+        self,
+        slot: Slot,
+        gate: Gated,
+        asked_at: float,
+        before_sending: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        """Until nothing but the request is left to do. Who does not go after all keeps nobody waiting."""
+        try:
+            await self._wait_for(slot, gate)
+            if before_sending is not None:
+                await before_sending()
+            _check_not_late(slot, gate, asked_at)
+        except BaseException:
+            await self._give_turn_back(slot, gate)
+            raise
+
+    async def _give_turn_back(self, slot: Slot, gate: Gated) -> None:
+        if gate.policy.lease:
+            await _without_losing_the_answer(self._gates.returned(gate.name, gate.policy, slot.turn))
 
     async def _wait_for(self, slot: Slot, gate: Gated) -> None:
         """Sleep until the slot's instant; meanwhile the site may have told somebody else to stay away."""
@@ -273,10 +290,9 @@ class HttpClient:
 
 def _check_not_late(slot: Slot, gate: Gated, asked_at: float) -> None:
     """Where only one goes at a time, whoever was held up must not set out when it may be another's turn."""
-    if gate.policy.lease and time.monotonic() - asked_at > slot.seconds + LATENESS_SECONDS:
-        raise MustWait(
-            "gate_wait", f"missed its turn at {gate.name}", seconds=gate.policy.lease, refused=False
-        )
+    if gate.policy.lease and time.monotonic() - asked_at > slot.seconds + gate.policy.lateness:
+        wait = gate.policy.usual_distance
+        raise MustWait("gate_wait", f"missed its turn at {gate.name}", seconds=wait, refused=False)
 
 
 async def _without_losing_the_answer(bookkeeping: Awaitable[None]) -> None:

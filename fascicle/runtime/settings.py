@@ -23,7 +23,7 @@ from fascicle.domain.ao3 import ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
-from fascicle.domain.gate import LATENESS_SECONDS, GatePolicy
+from fascicle.domain.gate import GatePolicy, one_at_a_time
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
@@ -112,7 +112,8 @@ class Settings(BaseSettings):
     sites_dir: Path = Path("sites.d")
     """Adapters: a YAML file for each site that needs no Python (docs/adapters.md)."""
     site_variables: dict[str, str] = Field(default_factory=_site_variables)
-    """FASCICLE_SITE_{NAME}_URL and FASCICLE_SITE_{NAME}_INTERVAL_SECONDS, for the sites of those files."""
+    """FASCICLE_SITE_{NAME}_URL and FASCICLE_SITE_{NAME}_INTERVAL_SECONDS, for the sites of those files; the
+    former also for fic sites that have no setting of their own (FASCICLE_SITE_FICBOOK_NET_URL)."""
     languages: CommaList = ["en"]
 
     cadence_hot_seconds: Seconds = 15 * 60
@@ -203,7 +204,7 @@ class Settings(BaseSettings):
     fic_retry_seconds: Seconds = 60
     """Before the second attempt of a job; doubled before each further one."""
     fic_expire_hours: Seconds = 24
-    """A job that is not done by then is given up."""
+    """A job that is not done so long after its turn came is given up."""
     fic_kept_days: Seconds = 90
     """How long a finished job is remembered; what was read stays."""
     fic_tell_start: bool = False
@@ -311,7 +312,7 @@ class Settings(BaseSettings):
     @property
     def ao3_gate(self) -> GatePolicy:
         """Only one request is on its way at a time: distances hold however slow the archive is (F3)."""
-        return GatePolicy(
+        policy = GatePolicy(
             self.ao3_interval_seconds,
             ceiling=max(self.ao3_interval_seconds, 300.0),
             jitter=self.ao3_jitter,
@@ -319,8 +320,8 @@ class Settings(BaseSettings):
             failures=self.ao3_cooldown_errors,
             open_seconds=self.ao3_cooldown_seconds,
             think=(self.ao3_think_seconds[0], self.ao3_think_seconds[1]),
-            lease=self.http_timeout_seconds + 2 * LATENESS_SECONDS,
         )
+        return one_at_a_time(policy, longest=self.http_timeout_seconds)
 
     @property
     def fic_gate(self) -> GatePolicy:
@@ -332,7 +333,12 @@ class Settings(BaseSettings):
         """Where sites are asked instead of at their own addresses."""
         own = type(self).model_fields
         names = ("ffn", "fictionpress", "wattpad", "royalroad", "spacebattles", "sufficientvelocity")
-        return {str(own[f"{name}_url"].default): getattr(self, f"{name}_url") for name in names}
+        bases = {str(own[f"{name}_url"].default): getattr(self, f"{name}_url") for name in names}
+        for variable, value in self.site_variables.items():  # FASCICLE_SITE_FICBOOK_NET_URL: of ficbook.net
+            if match := re.fullmatch("FASCICLE_SITE_([A-Z0-9_]+)_URL", variable):
+                host = match[1].lower().replace("_", ".")
+                bases |= {f"https://{host}": value, f"https://www.{host}": value}
+        return bases
 
     @property
     def breaker(self) -> BreakerPolicy:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fascicle.sites.fanficfare import FanFicFare
 
 # More hops than this lead nowhere.
-_MOST_REQUESTS = 6
+_MOST_HOPS = 6
 _REDIRECTS = (301, 302, 303, 307, 308)
 # Without a word from the archive: how long each kind of refusal keeps us away.
 _STAY_AWAY = {FicCode.RATE_LIMITED: 300.0, FicCode.BLOCKED: 3600.0, FicCode.CHALLENGE: 900.0}
@@ -51,9 +51,9 @@ class Ao3:
         self._base = base_url
         self.gate = Gated("ao3", policy)
 
-    async def fetch(self, ref: FicRef, url: str | None, *, requests: int) -> Outcome:
-        """`url`: where an earlier request said to go on."""
-        if requests >= _MOST_REQUESTS and ref.kind is FicKind.WORK:
+    async def fetch(self, ref: FicRef, url: str | None, *, hops: int) -> Outcome:
+        """`url`: where an earlier request said to go on; `hops`: how many of them yielded no page."""
+        if hops >= _MOST_HOPS:
             raise PermanentError("bad_redirect", f"{ref.url} redirects in a circle.")
         target = url or self._base + urlsplit(ref.url).path
         found: list[Outcome] = []

@@ -139,6 +139,15 @@ async def record_failure(
     return int(attempts or 0)
 
 
+async def put_off(connection: AsyncConnection, reply_id: int, why: str, next_attempt_at: datetime) -> None:
+    """It is not Discord's turn to be asked yet: no attempt (X2)."""
+    await connection.execute(
+        text("""update discord_reply set last_error = :why, next_attempt_at = :next_attempt_at
+                where id = :id and state = 'open'"""),
+        {"id": reply_id, "why": why[:_MOST_ERROR], "next_attempt_at": next_attempt_at},
+    )
+
+
 async def lost(connection: AsyncConnection, reply_id: int, error: str) -> StoredReply | None:
     """Nobody can edit it any more: the person is told in another way. None: it was settled or lost before."""
     rows = await connection.execute(

@@ -11,21 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
 from fascicle.storage.fic_tables import fic, fic_series_work
 
-_LISTS = (
-    "authors",
-    "author_urls",
-    "fandoms",
-    "relationships",
-    "characters",
-    "tags",
-    "warnings",
-    "categories",
+# Every work has these: none at all means that the page did not tell.
+_NEVER_EMPTY = ("authors", "fandoms", "warnings")
+# Every page that can be read tells these as they are now, also that there are none any more.
+_ALWAYS_TOLD = (
+    *("author_urls", "relationships", "characters", "tags", "categories", "series"),
+    "restricted",
 )
 _COLUMNS = tuple(name for name in Fic.model_fields if name not in ("site", "id", "series"))
 
 
 async def keep_works(connection: AsyncConnection, works: Iterable[Fic], now: datetime) -> None:
-    """Insert or update. What a page does not tell leaves what another page told."""
+    """Insert or update. What a page cannot tell leaves what another page told."""
     rows = {row["key"]: row for row in (_row(work, now) for work in works)}
     if not rows:
         return
@@ -38,14 +35,14 @@ async def keep_works(connection: AsyncConnection, works: Iterable[Fic], now: dat
 
 def _told_or_kept(new: Any, name: str) -> Any:
     told, there = new.excluded[name], fic.c[name]
-    if name in _LISTS:
+    if name in _NEVER_EMPTY:
         return text(f"case when cardinality(excluded.{name}) > 0 then excluded.{name} else fic.{name} end")
-    if name == "series":
-        return text(
-            "case when jsonb_array_length(excluded.series) > 0 then excluded.series else fic.series end"
-        )
-    if name == "restricted":
+    if name in _ALWAYS_TOLD:
         return told
+    if name == "chapters_total":  # `15/?`: nobody knows any more
+        return text(
+            "case when excluded.chapters is null then fic.chapters_total else excluded.chapters_total end"
+        )
     return func.coalesce(told, there)
 
 

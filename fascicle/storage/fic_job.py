@@ -30,10 +30,13 @@ class Turn:
 
 
 async def open_job(connection: AsyncConnection, ref: FicRef, now: datetime) -> bool:
-    """A row for the fic. False: it is there already."""
+    """A row for the fic. False: it is there already. One that was cleared or forgotten goes on counting its
+    rounds: what people were told of an earlier one must not pass for having told them of this."""
     made = await connection.execute(
-        text("""insert into fic_job (key, site, kind, site_id, url, queued_at)
-                values (:key, :site, :kind, :id, :url, :now) on conflict (key) do nothing"""),
+        text("""insert into fic_job (key, site, kind, site_id, url, queued_at, round)
+                select cast(:key as text), :site, :kind, :id, :url, cast(:now as timestamptz),
+                  coalesce(max(round), 0) + 1
+                from fic_notice where job_key = :key on conflict (key) do nothing"""),
         {"key": ref.key, "now": now} | ref.model_dump(),
     )
     return made.rowcount == 1
@@ -145,10 +148,11 @@ async def go_on(
     next_url: str,
     pages: list[dict[str, Any]] | None = None,
 ) -> bool:
-    """One request is done, another follows. False: nobody wants it any more."""
+    """One request is done, another follows, with all its attempts. False: nobody wants it any more."""
     done = await connection.execute(
-        text("""update fic_job set next_url = :next_url, requests = requests + 1, waiting_for = null,
-                  error_code = null, error = null, pages = coalesce(cast(:pages as jsonb), pages)
+        text("""update fic_job set next_url = :next_url, requests = requests + 1, attempts = 0,
+                  waiting_for = null, error_code = null, error = null,
+                  pages = coalesce(cast(:pages as jsonb), pages)
                 where key = :key and round = :round and state = 'processing'"""),
         {"key": key, "round": round_, "next_url": next_url, "pages": None if pages is None else _json(pages)},
     )
@@ -263,45 +267,19 @@ async def neglected(connection: AsyncConnection, before: datetime, limit: int) -
 
 
 async def forget_finished(connection: AsyncConnection, before: datetime) -> int:
-    """Jobs that have been done for long (F8), and pages that were never made use of."""
+    """Jobs that have been done for long (F8), what was said of those that are gone, and pages that were never
+    made use of."""
     gone = await connection.execute(
         text("delete from fic_job where finished_at < :before"), {"before": before}
     )
-    await connection.execute(text("delete from fic_page where created_at < :before"), {"before": before})
+    for forgotten in (
+        "fic_page where created_at < :before",
+        "discord_reply where created_at < :before",
+        """fic_notice n where created_at < :before
+           and not exists (select 1 from fic_job job where job.key = n.job_key)""",
+    ):
+        await connection.execute(text(f"delete from {forgotten}"), {"before": before})
     return gone.rowcount
-
-
-async def keep_page(
-    connection: AsyncConnection, key: str, url: str, body: bytes, *, given: bool = False
-) -> None:
-    await connection.execute(
-        text("""insert into fic_page (job_key, url, body, given) values (:key, :url, :body, :given)
-                on conflict (job_key, url) do update set body = excluded.body, given = excluded.given"""),
-        {"key": key, "url": url, "body": body, "given": given},
-    )
-
-
-async def pages(connection: AsyncConnection, key: str) -> tuple[dict[str, bytes], bytes | None]:
-    """Those that were fetched, by address; and the one that a person gave."""
-    rows = list(
-        await connection.execute(
-            text("select url, body, given from fic_page where job_key = :key"), {"key": key}
-        )
-    )
-    fetched = {row.url: bytes(row.body) for row in rows if not row.given}
-    return fetched, next((bytes(row.body) for row in rows if row.given), None)
-
-
-async def has_given_page(connection: AsyncConnection, key: str) -> bool:
-    return bool(
-        await connection.scalar(
-            text("select exists (select 1 from fic_page where job_key = :key and given)"), {"key": key}
-        )
-    )
-
-
-async def forget_pages(connection: AsyncConnection, key: str) -> None:
-    await connection.execute(text("delete from fic_page where job_key = :key"), {"key": key})
 
 
 def _json(value: Any) -> str:

@@ -25,10 +25,18 @@ with event as (
 )
 insert into delivery (fic_notice_id, fic_key, channel_id, next_attempt_at)
 select n.id, key, c.id,
-  case when s.waits_until > now then s.waits_until + cast(:heard_within as interval) else now end
+  greatest(now, s.waits_until + cast(:heard_within as interval))
 from event, noticed n left join subscribed s on s.user_id = n.user_id
 join channel c on c.user_id = n.user_id or (n.user_id is null and c.purpose = :purpose)
 on conflict (fic_notice_id, channel_id) do nothing
+""")
+
+
+# That it is being read is no news once it has been.
+_DROP_START = text("""
+update delivery d set state = 'discarded' from fic_notice n
+where n.id = d.fic_notice_id and n.job_key = :key and n.round = :round and n.event = 'start'
+  and d.fic_key = :key and d.state = 'pending'
 """)
 
 
@@ -36,6 +44,8 @@ async def notify(
     connection: AsyncConnection, key: str, round_: int, event: str, *, title: str, body: str, now: datetime
 ) -> None:
     """Owe everyone who waits for this round, and the community's channel, a message; each once."""
+    if event != "start":
+        await connection.execute(_DROP_START, {"key": key, "round": round_})
     await connection.execute(
         _NOTIFY,
         {"key": key, "round": round_, "event": event, "title": title, "body": body, "now": now}

@@ -13,27 +13,46 @@ from fascicle.storage.fic import override_of, work
 from fascicle.storage.fic_job import TURN_AT, WAITING
 
 # A site's fics all wait while its gate is shut; that is their state then.
-_VIEW = f"""
+_SHOWN = f"case when {WAITING} and gate.blocked_until > clock_timestamp() then 'cooldown' else job.state end"
+_FACTS = f"""
 select job.*, fic.title, fic.hidden_works, gate.name as gate,
-  case when {WAITING} and gate.blocked_until > clock_timestamp() then 'cooldown' else job.state end as shown,
+  {_SHOWN} as shown,
   case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as blocked_reason,
   greatest(0, extract(epoch from greatest(gate.next_at, gate.blocked_until, job.not_before)
                                  - clock_timestamp()))::float8 as gate_wait,
+  (select count(*) from fic_subscriber s where s.job_key = job.key) as subscribers,
+  (select u.name from fic_subscriber s join app_user u on u.id = s.user_id where s.job_key = job.key
+   order by s.subscribed_at, u.name limit 1) as requested_by,
+"""
+_FROM = "from fic_job job left join fic on fic.key = job.key left join gate on gate.name = job.site"
+# Of one job: how many are not behind it.
+_COUNTED = f"""
   case when {WAITING} then (
     select count(*) from fic_job other
     where other.site = job.site and other.state in ('pending', 'processing')
-      and ({TURN_AT.replace("job.", "other.")}, other.key) <= ({TURN_AT}, job.key)) end as position,
-  (select count(*) from fic_subscriber s where s.job_key = job.key) as subscribers,
-  (select u.name from fic_subscriber s join app_user u on u.id = s.user_id where s.job_key = job.key
-   order by s.subscribed_at, u.name limit 1) as requested_by
-from fic_job job left join fic on fic.key = job.key
-  left join gate on gate.name = job.site
+      and ({TURN_AT.replace("job.", "other.")}, other.key) <= ({TURN_AT}, job.key)) end as position
+"""
+# Of all jobs: counting for each would take time in the square of their number.
+_NUMBERED = f"""
+with queue as (
+  select key, row_number() over (partition by site order by {TURN_AT}, key) as position
+  from fic_job job where {WAITING}
+), chosen as (
+  select job.key from fic_job job left join queue using (key) left join gate on gate.name = job.site
+  where (cast(:states as text[]) is null or {_SHOWN} = any(cast(:states as text[])))
+    and (cast(:site as text) is null or job.site = :site)
+    and (cast(:user_id as text) is null or exists (
+      select 1 from fic_subscriber s where s.job_key = job.key and s.user_id = :user_id))
+  order by queue.position is null, queue.position, job.site, job.finished_at desc, job.key limit :limit
+)
+{_FACTS} queue.position {_FROM} join chosen on chosen.key = job.key left join queue on queue.key = job.key
+order by queue.position is null, queue.position, job.site, job.finished_at desc, job.key
 """
 
 
 async def view(connection: AsyncConnection, key: str, distances: Mapping[str, float]) -> FicView | None:
     """`distances`: the usual seconds between two requests, by site; `""` for all others."""
-    rows = await connection.execute(text(f"{_VIEW} where job.key = :key"), {"key": key})
+    rows = await connection.execute(text(f"{_FACTS} {_COUNTED} {_FROM} where job.key = :key"), {"key": key})
     row = rows.mappings().first()
     if row is None:
         return None
@@ -52,12 +71,7 @@ async def listing(
 ) -> list[FicView]:
     """Those that wait first, in their order; then those that are done, the latest first."""
     rows = await connection.execute(
-        text(f"""select * from ({_VIEW}) as job
-                 where (cast(:states as text[]) is null or shown = any(cast(:states as text[])))
-                   and (cast(:site as text) is null or site = :site)
-                   and (cast(:user_id as text) is null or exists (
-                     select 1 from fic_subscriber s where s.job_key = job.key and s.user_id = :user_id))
-                 order by position is null, position, site, finished_at desc, key limit :limit"""),
+        text(_NUMBERED),
         {"states": states, "site": site, "user_id": user_id, "limit": limit},
     )
     return [_view(dict(row), distances) for row in rows.mappings()]

@@ -228,6 +228,16 @@ async def next_attempt_at(connection: AsyncConnection, about: About) -> datetime
     return found
 
 
+async def unsettled_at(connection: AsyncConnection, about: About) -> datetime | None:
+    """The same, for who sends alone: what is being sent while they do not send was interrupted."""
+    found: datetime | None = await connection.scalar(
+        text(f"""select min(next_attempt_at) from delivery d
+                where {_subject(about)} and state in ('pending', 'sending')"""),
+        {"id": about},
+    )
+    return found
+
+
 def _subject(about: About) -> str:
     if about is None:
         return "d.digest_id is not null"

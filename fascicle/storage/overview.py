@@ -135,12 +135,14 @@ async def published_since(connection: AsyncConnection, since: datetime) -> list[
 
 
 async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
-    """Messages that left: about a chapter, or (without a series) a digest of so many chapters."""
+    """Messages that left: about a chapter, about a fic, or a digest of so many chapters."""
     rows = await connection.execute(
         text("""select d.sent_at, u.name as user, series.title as series, c.raw_number as number,
-                  (select count(*) from notification line where line.digest_id = d.digest_id) as digest_lines
+                  (select count(*) from notification line where line.digest_id = d.digest_id) as digest_lines,
+                  f.title as fic
                 from delivery d join channel on channel.id = d.channel_id
-                join app_user u on u.id = channel.user_id
+                left join app_user u on u.id = channel.user_id
+                left join fic_notice f on f.id = d.fic_notice_id
                 left join logical_chapter c on c.id = d.chapter_id
                 left join series on series.id = c.series_id
                 where d.sent_at > :since and d.state = 'sent' order by d.sent_at limit 1000"""),

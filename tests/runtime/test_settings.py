@@ -59,3 +59,37 @@ def test_o8_dotenv_counts_and_the_environment_wins(monkeypatch: pytest.MonkeyPat
     settings = load_settings()
     assert (settings.log_level, settings.drain_seconds) == ("DEBUG", 7)
     monkeypatch.delenv("FASCICLE_DRAIN_SECONDS")
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed", "is_own"),
+    [
+        ("https://archiveofourown.org", "", False),
+        ("https://archiveofourown.org", "archiveofourown.org", False),
+        ("https://mirror.archiveofourown.gay", "mirror.archiveofourown.gay", False),
+        ("https://ao3.example.org", "", False),
+        ("http://127.0.0.1:9/ao3", "127.0.0.1", True),
+        ("http://127.0.0.1:9/ao3", "127.0.0.1:9", True),
+    ],
+)
+def test_f3_ao3s_distance_may_be_longer_and_is_shorter_only_at_a_server_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, url: str, allowed: str, is_own: bool
+) -> None:
+    monkeypatch.setenv("FASCICLE_AO3_URL", url)
+    monkeypatch.setenv("FASCICLE_ALLOW_HOSTS", allowed)
+    monkeypatch.setenv("FASCICLE_AO3_INTERVAL_SECONDS", "19.9")
+    if is_own:
+        assert load_settings().ao3_gate.floor == 19.9
+    else:
+        with pytest.raises(UsageError, match="FASCICLE_AO3_INTERVAL_SECONDS: must be 20 or more"):
+            load_settings()
+    monkeypatch.setenv("FASCICLE_AO3_INTERVAL_SECONDS", "45")
+    assert load_settings().ao3_gate.floor == 45
+
+
+def test_f1_fic_sites_can_be_asked_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASCICLE_FFN_URL", "http://127.0.0.1:9/ffn/")
+    monkeypatch.setenv("FASCICLE_SITE_FICBOOK_NET_URL", "http://127.0.0.1:9/fb")
+    bases = load_settings().fic_bases
+    assert bases["https://www.fanfiction.net"] == "http://127.0.0.1:9/ffn"
+    assert bases["https://ficbook.net"] == "http://127.0.0.1:9/fb"

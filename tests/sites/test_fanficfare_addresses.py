@@ -5,6 +5,7 @@ import re
 import pytest
 
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.fic_url import normal_form
 from fascicle.sites.fanficfare import normal_form_of, rebased, wattpad_lookup_url, wattpad_story_of
 
 
@@ -22,6 +23,19 @@ def test_f1_an_address_has_one_normal_form(url: str, key: str, normal: str) -> N
     ref = normal_form_of(url)
     assert ref is not None
     assert (ref.key, ref.url) == (key, normal)
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://download.archiveofourown.com/works/12", "ao3-work-12"),
+        ("https://download.archiveofourown.net/works/12/chapters/3", "ao3-work-12"),
+        ("https://forum.spacebattles.com/threads/a-tale.77/", "spacebattles-work-77"),
+        ("https://squidgeworld.org/works/12", "squidgeworld.org-work-12"),
+    ],
+)
+def test_f3_no_name_of_a_site_of_ours_leads_past_its_own_gate(url: str, key: str) -> None:
+    assert normal_form(url, normal_form_of).key == key
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
-from tests.starter.commandline import Outcome, Process, clean_environment, start_up, wait_until
+from tests.starter.commandline import ROOT, Outcome, Process, clean_environment, start_up, wait_until
 from tests.starter.forked import ForkedCommands
 
 BRACKETS = "Lanterns [bold]of[/] Kyoto [/x] :fire:"
@@ -82,6 +82,10 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
             "FASCICLE_DEVIANTART_CLIENT_ID": simulator.deviantart.options.client_id,
             "FASCICLE_DEVIANTART_CLIENT_SECRET": simulator.deviantart.options.client_secret,
             "FASCICLE_ACCOUNT_INTERVAL_SECONDS": "0",
+            "FASCICLE_AO3_URL": simulator.site_url("ao3"),
+            "FASCICLE_AO3_INTERVAL_SECONDS": "0",
+            "FASCICLE_AO3_THINK_SECONDS": "0",
+            "FASCICLE_SHIP_RULES": str(ROOT / "ship_rules.yaml"),
             "FASCICLE_ACCOUNT_JITTER": "0",
         }
         if simulator
@@ -91,9 +95,7 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
         FASCICLE_DATA_DIR=str(folder / "data"),
         FASCICLE_RETRY_BASE_SECONDS="0.2",
         FASCICLE_NOTIFY_DELAY_SECONDS="0",
-        **ports,
-        **upstream,
-        **extra,
+        **{**ports, **upstream, **extra},
     )
 
 

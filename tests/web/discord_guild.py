@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from fascicle.domain.fic import FicKind, FicView, JobState
 from fascicle.runtime.http import HttpClient
 from fascicle.sites.discord import Discord
-from fascicle.web.discord import DiscordRoutes, Reply
+from fascicle.web.discord import DiscordRoutes, FicDesk, Reply
 from simulator.discord.records import APPLICATION_ID
 from simulator.server import RunningSimulator
 
@@ -92,8 +92,9 @@ class Desk:
 class Guild:
     """A server whose members use commands; the answers are what the simulated Discord shows."""
 
-    def __init__(self, http: HttpClient, simulator: RunningSimulator) -> None:
+    def __init__(self, http: HttpClient, simulator: RunningSimulator, desk: FicDesk | None = None) -> None:
         self.desk = Desk()
+        self._real_desk = desk
         self.simulator = simulator
         self._api = Discord(http, base_url=simulator.site_url("discord"))
         self.configure()
@@ -101,7 +102,7 @@ class Guild:
     def configure(self, **options: Any) -> None:
         self.routes = DiscordRoutes(
             PUBLIC_KEY,
-            lambda: self.desk,
+            lambda: self._real_desk or self.desk,
             self._api,
             **{"moderator_roles": ["77"], "has_bot": True, "retry_seconds": 0.01, **options},
         )

@@ -12,7 +12,19 @@ from fascicle.domain.fic import FicView
 from fascicle.domain.names import fic_workflow_id
 from simulator.ao3.records import Ao3SeriesSpec, WorkSpec
 from simulator.faults import Fault
-from tests.fics import ARCHIVE, desk, reader, requests, told, until, until_over, work
+from tests.fics import (
+    ARCHIVE,
+    desk,
+    hold_next,
+    reader,
+    release,
+    requests,
+    told,
+    until,
+    until_held,
+    until_over,
+    work,
+)
 from tests.harness import Harness, eventually
 
 DESTIEL = {"fandoms": ("Supernatural (TV 2005)",), "relationships": ("Castiel/Dean Winchester",)}
@@ -23,15 +35,12 @@ async def test_f1_two_who_ask_for_one_fic_cost_one_reading_and_are_told_once_eac
     url = work(stack, title="The Almanac", chapters=12, chapters_total=None, rating="Mature")
     await reader(stack, "mara")
     await reader(stack, "jo")
-    hold = stack.simulator.simulation.faults.add(
-        Fault(kind="hold", hold="before", path="/ao3/works", count=1)
-    )
+    hold = hold_next(stack)
     first = await desk(stack).add(url, "mara", note="slow", tags=["bees", " bees "], wait_seconds=0)
     second = await desk(stack).add(f"{url}/chapters/7?view_adult=true", "jo", wait_seconds=0)
     assert first.key == second.key
     assert second.subscribers == 2
-    await eventually(lambda: _held(stack), what="the request to be held")
-    stack.simulator.simulation.faults.release(hold.id)
+    await release(stack, hold)
     view = await until_over(stack, first)
     assert (view.state, view.title) == ("done", "The Almanac")
     assert view.fic is not None
@@ -41,10 +50,6 @@ async def test_f1_two_who_ask_for_one_fic_cost_one_reading_and_are_told_once_eac
     assert [len(told(stack, name)) for name in ("mara", "jo")] == [1, 1]
     note = await stack.rows("select note, tags from fic_subscriber where note is not null")
     assert note == [{"note": "slow", "tags": ["bees"]}]
-
-
-async def _held(stack: Harness) -> int:
-    return sum(report.held for report in stack.simulator.simulation.faults.reports())
 
 
 async def test_f4_who_waited_for_the_answer_is_not_told_again(stack: Harness) -> None:
@@ -143,11 +148,11 @@ async def test_f7_a_series_is_read_page_by_page_and_reports_on_every_work(stack:
 async def test_f8_a_job_cleared_while_it_runs_tells_nobody(stack: Harness) -> None:
     await reader(stack, "mara")
     url = work(stack, title="Gone")
-    hold = stack.simulator.simulation.faults.add(Fault(kind="hold", hold="after", path="/ao3/works", count=1))
+    hold = hold_next(stack, "after")
     view = await desk(stack).add(url, "mara", wait_seconds=0)
-    await eventually(lambda: _held(stack), what="the request to be held")
+    await until_held(stack)
     assert await desk(stack).clear(url)
-    stack.simulator.simulation.faults.release(hold.id)
+    await release(stack, hold)
     await stack.client.get_workflow_handle(view.workflow_id).result()
     assert told(stack, "mara") == []
     assert not await desk(stack).clear(url)
@@ -156,13 +161,11 @@ async def test_f8_a_job_cleared_while_it_runs_tells_nobody(stack: Harness) -> No
 
 
 async def test_f8_reset_takes_up_the_stuck_and_leaves_the_rest_alone(stack: Harness) -> None:
-    hold = stack.simulator.simulation.faults.add(
-        Fault(kind="hold", hold="before", path="/ao3/works", count=1)
-    )
+    hold = hold_next(stack)
     first, second = work(stack, title="First"), work(stack, title="Second")
     running = await desk(stack).add(first, "mara", wait_seconds=0)
     waiting = await desk(stack).add(second, "mara", wait_seconds=0)
-    await eventually(lambda: _held(stack), what="the request to be held")
+    await until_held(stack)
     await eventually(lambda: _waits(stack, second), what="the second to know its place")
     before = await desk(stack).queue()
     assert [(view.url, view.position) for view in before] == [(first, 1), (second, 2)]
@@ -170,7 +173,7 @@ async def test_f8_reset_takes_up_the_stuck_and_leaves_the_rest_alone(stack: Harn
     await stack.client.get_workflow_handle(waiting.workflow_id).terminate()
     assert await desk(stack).reset() == 1
     assert await desk(stack).reset() == 0
-    stack.simulator.simulation.faults.release(hold.id)
+    await release(stack, hold)
     assert (await until_over(stack, running)).state == "done"
     assert (await until_over(stack, waiting)).state == "done"
     assert len(requests(stack)) == 2
@@ -213,27 +216,27 @@ async def test_f5_fifty_who_ask_at_once_cost_one_reading_and_are_told_once_each(
     names = [f"reader-{number}" for number in range(50)]
     for name in names:
         await reader(stack, name)
-    hold = stack.simulator.simulation.faults.add(
-        Fault(kind="hold", hold="before", path="/ao3/works", count=1)
-    )
+    hold = hold_next(stack)
     views: list[FicView] = await asyncio.gather(
         *(desk(stack).add(url, name, wait_seconds=0) for name in names)
     )
-    await eventually(lambda: _held(stack), what="the request to be held")
-    stack.simulator.simulation.faults.release(hold.id)
+    await release(stack, hold)
     await until_over(stack, views[0])
     assert len(requests(stack)) == 1
     assert [len(told(stack, name)) for name in names] == [1] * 50
 
 
-async def test_f5_the_communitys_channel_and_the_start_are_told_if_wanted(stack: Harness) -> None:
+@pytest.mark.parametrize("overrides", [{"fic_tell_start": True}])
+async def test_f5_the_communitys_channel_and_the_start_are_told_if_wanted(
+    stack: Harness, overrides: dict[str, Any]
+) -> None:
     await desk(stack).set_channel(stack.simulator.url.replace("http://", "json://") + "/sink/community")
     url = work(stack, title="Announced")
     await until_over(stack, await desk(stack).add(url, "mara", wait_seconds=0))
-    assert len(told(stack, "community")) == 1
+    assert told(stack, "community") == [f"Being read: {url}", "Read: Announced"]
     await desk(stack).set_channel(None)
     await until_over(stack, await desk(stack).update(url, "mara", wait_seconds=0))
-    assert len(told(stack, "community")) == 1
+    assert len(told(stack, "community")) == 2
 
 
 async def test_f1_the_workflow_is_named_after_the_fic(stack: Harness) -> None:
