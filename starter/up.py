@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 import typer
+from temporalio.client import Client
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.dependencies import Dependencies
@@ -26,8 +27,6 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
 from starter.context import KEYS_ARE_SET, demo_folder, leave, run, temporal_is_named, usable_dependencies
-from starter.demo import demo_environment, onboard_demo, write_shelf
-from starter.demo_art import ARTIST
 from starter.feed import follow_events, say
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain
@@ -187,6 +186,8 @@ class Stack:
 
         await self._supervisor.start(Command(name="simulator", argv=argv, ready=ready))
         self._published["simulator"] = f"http://127.0.0.1:{port}"
+        from starter.demo import demo_environment  # every command would wait for the simulator's models
+
         for name, value in demo_environment(f"http://127.0.0.1:{port}", os.environ).items():
             self._announce(name, value)
 
@@ -200,14 +201,17 @@ class Stack:
         await ensure_all_workflows(dependencies, client)
         self._folder.publish({**_own_settings(), **self._published})
         if self._demo:
-            count = await onboard_demo(dependencies, client, str(self._published["simulator"]))
-            every = self._settings.demo_release_seconds
-            say(
-                "demo",
-                f"{count} series, a new chapter every {every:g} s; {ARTIST} publishes now and then",
-                "cyan",
-            )
-            self._shelved = await write_shelf(str(self._published["simulator"]), self._shelf)
+            await self._show_demo(dependencies, client)
+
+    async def _show_demo(self, dependencies: Dependencies, client: Client) -> None:
+        from starter.demo import onboard_demo, write_shelf
+        from starter.demo_art import ARTIST
+
+        simulator, every = str(self._published["simulator"]), self._settings.demo_release_seconds
+        count = await onboard_demo(dependencies, client, simulator)
+        told = f"{count} series, a new chapter every {every:g} s; {ARTIST} publishes now and then"
+        say("demo", told, "cyan")
+        self._shelved = await write_shelf(simulator, self._shelf)
 
     async def _start_worker(self) -> None:
         self._say_starting("the worker")

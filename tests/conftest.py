@@ -6,13 +6,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import asyncpg
 import pytest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+from temporalio.workflow import _Definition
+from xdist.scheduler import LoadFileScheduling
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
@@ -52,6 +55,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.parent.name, len(_FIRST)))
 
 
+# Share one `fascicle up`, which takes 15 seconds of CPU to start; the others start their own processes.
+_WITHOUT_SHARED_STACK = ("test_connecting.py", "test_up.py", "test_worker.py")
+
+
+def _share_of_a_process(nodeid: str) -> str:
+    """A file's tests stay together, and so do the files whose tests need the shared stack."""
+    file = PurePosixPath(nodeid.partition("::")[0])
+    shares = file.parent.name == "starter" and file.name not in _WITHOUT_SHARED_STACK
+    return str(file.parent if shares else file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _share_of_a_process
+    return scheduler
+
+
 def pytest_collection_finish() -> None:
     # As the worker does: what was imported and collected is no garbage.
     gc.collect()
@@ -66,6 +87,22 @@ def _no_settings_from_outside() -> Iterator[None]:
         for name in list(os.environ):
             if name.startswith(("FASCICLE_", "TEMPORAL_")) or name == "DATABASE_URL":
                 patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _workflows_are_tried_out_once() -> Iterator[None]:
+    """Every Worker runs every workflow module in the sandbox when it is made: 75 ms, the same each time."""
+    tried: set[type] = set()
+    prepare = SandboxedWorkflowRunner.prepare_workflow
+
+    def prepare_once(runner: SandboxedWorkflowRunner, definition: _Definition) -> None:
+        if definition.cls not in tried:
+            prepare(runner, definition)
+            tried.add(definition.cls)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SandboxedWorkflowRunner, "prepare_workflow", prepare_once)
         yield
 
 
@@ -106,8 +143,10 @@ def _maintenance(postgres: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture(scope="session")
-async def databases(postgres: EmbeddedPostgres, template: str) -> Databases:
-    return Databases(_maintenance(postgres), template)
+async def databases(postgres: EmbeddedPostgres, template: str) -> AsyncIterator[Databases]:
+    kept = Databases(_maintenance(postgres), template)
+    yield kept
+    await kept.close()
 
 
 @pytest.fixture

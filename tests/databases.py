@@ -26,6 +26,8 @@ class Databases:
         self._template = template
         self._free: list[str] = []
         self._pristine: asyncpg.Record | None = None
+        # Kept open: most of a wipe's time a new connection would spend learning what tables there are.
+        self._connections: dict[str, asyncpg.Connection] = {}
 
     async def take(self) -> str:
         """The name of an empty, migrated database that nobody else has."""
@@ -33,40 +35,38 @@ class Databases:
             return self._free.pop()
         name = f"test_{new_id()}"
         await self._command(f"create database {name} template {self._template}")
+        self._connections[name] = connection = await self._connect(name)
         if self._pristine is None:
-            connection = await self._connect(name)
             self._pristine = await connection.fetchrow(_FINGERPRINT)
-            await connection.close()
         return name
 
     async def give_back(self, name: str) -> None:
-        if await self._wipe(name):
+        if await self._wipe(self._connections[name]):
             self._free.append(name)
         else:
+            await self._connections.pop(name).close()
             await self._command(f"drop database {name} with (force)")
 
-    async def _wipe(self, name: str) -> bool:
-        connection = await self._connect(name)
-        try:
-            await connection.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity "
-                "where datname = current_database() and pid <> pg_backend_pid()"
-            )
-            try:
-                if await connection.fetchrow(_FINGERPRINT) != self._pristine:
-                    return False
-            except asyncpg.UndefinedTableError:
-                return False
-            tables = [row[0] for row in await connection.fetch(_TABLES)]
-            sequences = [row[0] for row in await connection.fetch(_SEQUENCES)]
-            wiping = [f"delete from {table}" for table in tables]
-            counting = [f"alter sequence {sequence} restart" for sequence in sequences]
-            # Without the foreign keys' triggers, so that the order is all the same.
-            await connection.execute(
-                "; ".join(["set session_replication_role = replica", *wiping, *counting])
-            )
-        finally:
+    async def close(self) -> None:
+        for connection in self._connections.values():
             await connection.close()
+
+    async def _wipe(self, connection: asyncpg.Connection) -> bool:
+        await connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        try:
+            if await connection.fetchrow(_FINGERPRINT) != self._pristine:
+                return False
+        except asyncpg.UndefinedTableError:
+            return False
+        tables = [row[0] for row in await connection.fetch(_TABLES)]
+        sequences = [row[0] for row in await connection.fetch(_SEQUENCES)]
+        wiping = [f"delete from {table}" for table in tables]
+        counting = [f"alter sequence {sequence} restart" for sequence in sequences]
+        # Without the foreign keys' triggers, so that the order is all the same.
+        await connection.execute("; ".join(["set session_replication_role = replica", *wiping, *counting]))
         return True
 
     async def _connect(self, name: str) -> asyncpg.Connection:

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import apprise
-
 from fascicle.domain.errors import UsageError
 from fascicle.runtime.ssrf import HostGuard, is_public
 
@@ -120,6 +118,8 @@ def masked(url: str) -> str:
 
 
 def _channel(url: str) -> Any | None:
+    import apprise  # it takes its time, and few commands need it
+
     channel = apprise.Apprise.instantiate(url, suppress_exceptions=True)
     if channel is not None:
         # Retries are ours: a library that sends again on its own would tell people twice.

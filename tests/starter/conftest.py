@@ -48,6 +48,10 @@ class Running:
     def ops_port(self) -> int:
         return int(self.desk.json("status")["ops"].rpartition(":")[2])
 
+    @cached_property
+    def temporal_address(self) -> str:
+        return str(self.desk.json("config")["TEMPORAL_ADDRESS"])
+
     def fascicle(self, *arguments: str, **env: str) -> Outcome:
         return self.desk.fascicle(*arguments, **env)
 

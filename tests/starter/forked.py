@@ -1,4 +1,4 @@
-"""`fascicle` commands as forks of one process that has done the imports: real processes, a second less each.
+"""Our programs as forks of one process that has done the imports: real processes, a second less each.
 
 python -P forked.py    reads an order per line, answers with an outcome per line
 """
@@ -19,7 +19,7 @@ SECONDS = 60
 
 
 class ForkedCommands:
-    """The parent's side: `run` is like `run_fascicle`, only faster."""
+    """The parent's side: `run` is like `run_fascicle`, only faster; `program` is whose `main` is run."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._server = subprocess.Popen(
@@ -30,10 +30,12 @@ class ForkedCommands:
             text=True,
         )
 
-    def run(self, *arguments: str, cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    def run(
+        self, *arguments: str, cwd: Path, env: Mapping[str, str], program: str = "starter.main"
+    ) -> dict[str, Any]:
         assert self._server.stdin
         assert self._server.stdout
-        order = {"arguments": arguments, "cwd": str(cwd), "env": dict(env)}
+        order = {"program": program, "arguments": arguments, "cwd": str(cwd), "env": dict(env)}
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()
         outcome: dict[str, Any] = json.loads(self._server.stdout.readline())
@@ -46,6 +48,9 @@ class ForkedCommands:
 # What a command imports, at once or on its way.
 _IMPORTS = (
     "starter.main",
+    "worker",
+    "starter.demo",
+    "apprise",
     "asyncpg",
     "sqlalchemy.dialects.postgresql.asyncpg",
     "rich.table",
@@ -77,8 +82,6 @@ def _carry_out(order: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> int:
 
 
 def _become_command(order: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> NoReturn:
-    from starter.main import main
-
     signal.alarm(SECONDS)  # a command that hangs is ended, and its exit code says so
     with open(os.devnull) as nothing:  # noqa: PTH123
         os.dup2(nothing.fileno(), 0)
@@ -88,7 +91,11 @@ def _become_command(order: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> No
     os.environ.clear()
     os.environ.update(order["env"])
     sys.argv = ["fascicle", *order["arguments"]]
-    main()
+    try:
+        importlib.import_module(order["program"]).main()
+    except SystemExit as left:  # argparse's way out
+        sys.stderr.flush()
+        os._exit(int(left.code or 0))
     os._exit(99)  # main leaves by itself
 
 

@@ -177,6 +177,13 @@ def test_x7_a_source_is_shown_even_if_no_worker_answers(running: Running) -> Non
     assert_told(outcome, 0, "no worker answers")
 
 
+def test_o6_a_second_up_on_the_same_folder_is_refused(running: Running) -> None:
+    outcome = running.fascicle("up")
+    assert outcome.code == 1
+    assert f"in use by process {running.up.pid}" in outcome.said()
+    assert running.fascicle("status").code == 0, "the first one is not disturbed"
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -201,3 +208,19 @@ def test_x7_a_corrupt_data_folder_is_refused_and_left_as_it_is(desk: Desk, spoil
 def _contents(data: Path) -> list[tuple[str, int]]:
     # The lock file carries the owner's number.
     return [(str(p), p.stat().st_size) for p in data.rglob("*") if p.name != "fascicle.lock"]
+
+
+WRONG_WORKERS = [
+    (("--queues", "nonsense"), {}, "fascicle, fetch, deliver"),
+    ((), {"FASCICLE_DRAIN_SECONDS": "soon"}, "FASCICLE_DRAIN_SECONDS"),
+    ((), {"DATABASE_URL": ""}, "DATABASE_URL"),
+    ((), {"FASCICLE_OPS_HOST": "192.0.2.1"}, "FASCICLE_OPS_PORT"),
+]
+
+
+@pytest.mark.parametrize(("options", "settings", "words"), WRONG_WORKERS)
+def test_x7_a_worker_that_cannot_start_says_why(
+    desk: Desk, options: tuple[str, ...], settings: dict[str, str], words: str
+) -> None:
+    env = {**desk.env, "DATABASE_URL": f"postgresql://{NOBODYS_PORT}/fascicle", **settings}
+    assert_told(Outcome(**desk.commands.run(*options, cwd=desk.folder, env=env, program="worker")), 2, words)

@@ -23,9 +23,8 @@ FILTERS = re.findall(r"^\| `([^`]*=[^`]*|[^`]*STARTS_WITH[^`]*)` \|", OPERATIONS
 
 
 def temporal(running: Running, command: str) -> str:
-    address = running.json("config")["TEMPORAL_ADDRESS"]
     done = subprocess.run(
-        [TEMPORAL, *shlex.split(command)[1:], "--address", address],
+        [TEMPORAL, *shlex.split(command)[1:], "--address", running.temporal_address],
         capture_output=True,
         text=True,
         timeout=60,

@@ -12,18 +12,11 @@ from pathlib import Path
 from fascicle.runtime.embedded import EmbeddedTemporal
 from starter.up import PYTHON
 from tests.starter.commandline import FASCICLE, Process, processes_of, start_up, wait_until
-from tests.starter.conftest import Desk, Running
+from tests.starter.conftest import Desk
 from tests.starter.services import new_namespace
 
 # Runs a command in a terminal of its own, to which it passes on what it is sent: \x03 is Ctrl-C.
 IN_A_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-
-
-def test_o6_a_second_up_on_the_same_folder_is_refused(running: Running) -> None:
-    outcome = running.fascicle("up")
-    assert outcome.code == 1
-    assert f"in use by process {running.up.pid}" in outcome.said()
-    assert running.fascicle("status").code == 0, "the first one is not disturbed"
 
 
 def test_o6_the_demo_shows_real_work_and_goes_on_after_ctrl_c(desk: Desk) -> None:

@@ -12,10 +12,8 @@ from fascicle.runtime.embedded import EmbeddedTemporal
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
 from tests.harness import eventually
-from tests.starter.commandline import Process, start_worker
+from tests.starter.commandline import Process
 from tests.starter.services import Site, open_site
-
-Options = tuple[str, ...]
 
 
 @pytest.fixture
@@ -81,23 +79,3 @@ async def test_o1_a_worker_of_one_queue_is_ready_and_leaves_the_rest(site: Site)
 async def _is_draining(site: Site) -> bool:
     shown = await site.readiness()
     return shown["worker"] == "draining" and await site.status() == 503
-
-
-WRONG_STARTS = [
-    (("--queues", "nonsense"), {}, "fascicle, fetch, deliver"),
-    ((), {"FASCICLE_DRAIN_SECONDS": "soon"}, "FASCICLE_DRAIN_SECONDS"),
-    ((), {"DATABASE_URL": ""}, "DATABASE_URL"),
-    ((), {"FASCICLE_OPS_HOST": "192.0.2.1"}, "FASCICLE_OPS_PORT"),
-]
-
-
-async def test_x7_a_worker_that_cannot_start_says_why(site: Site) -> None:
-    async def assert_refused(number: int, options: Options, settings: dict[str, str], words: str) -> None:
-        folder = site.folder / str(number)
-        folder.mkdir()
-        async with start_worker(folder, site.env | settings, *options) as worker:
-            assert await exit_code(worker, within=30) == 2
-        assert words in worker.said()
-        assert "Traceback" not in worker.said()
-
-    await asyncio.gather(*(assert_refused(n, *start) for n, start in enumerate(WRONG_STARTS)))
