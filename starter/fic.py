@@ -10,11 +10,11 @@ from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
 from fascicle.domain.fic_url import normal_form
 from starter.context import fail, run
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.saved_page import page_in, read_saved
 from starter.source import AsJson
 
 app = typer.Typer(help="Fan fiction: works and series that are read for people.", no_args_is_help=True)
 
-_LARGEST_PAGE = 20 << 20
 _WORK_COLUMNS = ("part", "title", "authors", "words", "chapters", "rating", "relationships", "error")
 
 
@@ -51,9 +51,9 @@ def preview(
     ref = _meant(url, as_json)
 
     async def command() -> None:
-        body = _content(file)
+        body = page_in(file)
         try:
-            found = _facts(await _read(body, ref))
+            found = _facts(await read_saved(body, ref))
         except UsageError:
             raise
         except FascicleError as error:
@@ -78,28 +78,6 @@ def _meant(url: str, as_json: bool) -> FicRef:
             print_json({"error_code": error.code, "reason": error.message})
         fail(error.message, 2)
         raise  # for the type checker: `fail` has left
-
-
-def _content(file: Path) -> bytes:
-    try:
-        if file.stat().st_size > _LARGEST_PAGE:
-            raise UsageError("wrong_usage", f"{file} is larger than 20 MB: that is no page of a fic.")
-        return file.read_bytes()
-    except OSError as error:
-        raise UsageError("wrong_usage", f"{file} cannot be read: {error.strerror or error}.") from error
-
-
-async def _read(body: bytes, ref: FicRef) -> Fic | SeriesPage:
-    if ref.kind is FicKind.NEEDS_LOOKUP:
-        raise UsageError("needs_lookup", "That is one part of a work. Give the address of the work itself.")
-    if ref.site == "ao3":
-        from fascicle.sites.ao3 import read_page
-
-        return read_page(body, ref)
-    from fascicle.sites.fanficfare import FanFicFare
-
-    async with FanFicFare(processes=1) as reader:
-        return await reader.read_saved(ref, body)
 
 
 def _facts(found: Fic | SeriesPage) -> dict[str, Any]:

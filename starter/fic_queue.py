@@ -18,6 +18,7 @@ from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, reach, run
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.saved_page import page_in
 from starter.source import AsJson
 from starter.user import user_named
 
@@ -30,8 +31,6 @@ Wait = Annotated[
     ),
 ]
 _COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "subscribers")
-# A page of 20 MB is no page.
-_LARGEST_PAGE = 16 << 20
 
 
 def add(
@@ -46,9 +45,9 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Ask for a fic. Whoever asks for one that is being read waits with the others."""
-    saved = None if page is None else _saved(page)
 
     async def command() -> None:
+        saved = None if page is None else page_in(page)
         async with reach() as r:
             view = await open_desk(r.dependencies, r.client).add(
                 url, user, note=note, tags=(tags or "").split(","), page=saved, wait_seconds=wait
@@ -193,17 +192,6 @@ def channel(
 async def _desk() -> AsyncIterator[FicDesk]:
     async with reach() as r:
         yield open_desk(r.dependencies, r.client)
-
-
-def _saved(page: Path) -> bytes:
-    try:
-        with page.open("rb") as file:
-            body = file.read(_LARGEST_PAGE + 1)
-    except OSError as error:
-        raise typer.BadParameter(f"{page} cannot be read: {error.strerror}") from error
-    if not body or len(body) > _LARGEST_PAGE:
-        raise typer.BadParameter(f"{page} is empty or larger than {_LARGEST_PAGE >> 20} MiB")
-    return body
 
 
 def _tell_of(view: FicView, as_json: bool) -> None:

@@ -6,16 +6,15 @@ from typing import Annotated
 import typer
 
 from fascicle.domain.errors import FascicleError, UsageError
-from fascicle.domain.fic import Fic, FicKind, FicRef, JobState, Verdict
+from fascicle.domain.fic import Fic, FicKind, JobState, Verdict
 from fascicle.domain.ship_rule import ShipRules, judge
 from fascicle.runtime.ship_rules import load_ship_rules
 from starter.context import check_is_text, effective_settings, run
 from starter.output import plain, print_json, print_line
+from starter.saved_page import page_in, read_saved
 from starter.source import AsJson
 
 app = typer.Typer(help="Which fics belong here.", no_args_is_help=True)
-
-_LARGEST_PAGE = 16 << 20
 
 
 @app.callback()
@@ -68,41 +67,21 @@ async def _fic(page: Path | None, url: str | None, fandoms: list[str], relations
     if url is None:
         raise UsageError("wrong_usage", "Say with --url which address the page was saved from.")
     try:
-        return await _read(_body(page), url)
+        return await _work_in(page, url)
     except FascicleError as error:
         # Exit code 1 is for works that do not belong here; nothing is known of this one.
         raise UsageError(error.code, f"{page}: {error.message}") from error
 
 
-def _body(page: Path) -> bytes:
-    try:
-        if page.stat().st_size > _LARGEST_PAGE:
-            raise UsageError("wrong_usage", f"it is larger than {_LARGEST_PAGE >> 20} MiB, so it is no page.")
-        return page.read_bytes()
-    except OSError as error:
-        raise UsageError("wrong_usage", f"it cannot be read: {error.strerror}.") from error
-
-
-async def _read(body: bytes, url: str) -> Fic:
+async def _work_in(page: Path, url: str) -> Fic:
     # FanFicFare takes half a second to load; who tries tags needs none of this.
     from fascicle.domain.fic_url import normal_form
-    from fascicle.sites.fanficfare import FanFicFare, normal_form_of
+    from fascicle.sites.fanficfare import normal_form_of
 
     ref = normal_form(url, others=normal_form_of)
-    if ref.kind is not FicKind.WORK:
-        raise UsageError("wrong_usage", "rules are about single works; save the page of one.")
-    if ref.site == "ao3":
-        return _read_ao3(body, ref)
-    async with FanFicFare(1) as reader:
-        return await reader.read_saved(ref, body)
-
-
-def _read_ao3(body: bytes, ref: FicRef) -> Fic:
-    from fascicle.sites.ao3 import read_page
-
-    found = read_page(body, ref)
+    found = await read_saved(page_in(page), ref) if ref.kind is FicKind.WORK else None
     if not isinstance(found, Fic):
-        raise UsageError("wrong_usage", "that is a series; save the page of one of its works.")
+        raise UsageError("wrong_usage", "rules are about single works; save the page of one.")
     return found
 
 

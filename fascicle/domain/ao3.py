@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 FLOOR_SECONDS = 20.0
 
 # The archive's names, and mirrors that lead to it: naming one in `allow_hosts` does not make it yours.
-_ARCHIVE = (
+ARCHIVE_HOSTS = (
     "archiveofourown.org",
     "archiveofourown.com",
     "archiveofourown.net",
@@ -20,7 +20,7 @@ def ao3_floor(base_url: str, allow_hosts: Collection[str]) -> float:
     """The shortest distance between two requests. None is asked of a server of your own."""
     parts = urlsplit(base_url)
     host = (parts.hostname or "").rstrip(".")
-    if any(host == name or host.endswith(f".{name}") for name in _ARCHIVE):
+    if any(host == name or host.endswith(f".{name}") for name in ARCHIVE_HOSTS):
         return FLOOR_SECONDS
     is_own = host in allow_hosts or parts.netloc in allow_hosts
     return 0.0 if is_own else FLOOR_SECONDS

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from fascicle.domain.ao3 import ARCHIVE_HOSTS
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicKind, FicRef
 
@@ -83,15 +84,8 @@ def _forum(name: str, host: str) -> _Site:
 _AO3 = _Site(
     "ao3",
     _hosts(
-        *(
-            "archiveofourown.org",
-            "archiveofourown.com",
-            "archiveofourown.net",
-            "archiveofourown.gay",
-            "ao3.org",
-        ),
+        *ARCHIVE_HOSTS,
         *("download.archiveofourown.org", "insecure.archiveofourown.org", "secure.archiveofourown.org"),
-        "archive.transformativeworks.org",
     ),
     (
         _form(rf"(?:/collections/[^/]+)?/works/{_ID}(?:/.*)?", "https://archiveofourown.org/works/{}"),

@@ -1,0 +1,35 @@
+"""Pages of fics that a person saved in a browser."""
+
+from pathlib import Path
+
+from fascicle.domain.errors import UsageError
+from fascicle.domain.fic import Fic, FicKind, FicRef, SeriesPage
+
+_LARGEST = 16 << 20
+
+
+def page_in(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            body = opened.read(_LARGEST + 1)
+    except OSError as error:
+        raise UsageError("wrong_usage", f"{file} cannot be read: {error.strerror or error}.") from error
+    if len(body) > _LARGEST:
+        raise UsageError(
+            "wrong_usage", f"{file} is larger than {_LARGEST >> 20} MiB: that is no page of a fic."
+        )
+    return body
+
+
+async def read_saved(body: bytes, ref: FicRef) -> Fic | SeriesPage:
+    """What it says, without asking anybody. The readers are loaded here: most commands need none."""
+    if ref.kind is FicKind.NEEDS_LOOKUP:
+        raise UsageError("needs_lookup", "That is one part of a work. Give the address of the work itself.")
+    if ref.site == "ao3":
+        from fascicle.sites.ao3 import read_page
+
+        return read_page(body, ref)
+    from fascicle.sites.fanficfare import FanFicFare
+
+    async with FanFicFare(processes=1) as reader:
+        return await reader.read_saved(ref, body)
