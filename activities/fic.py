@@ -11,7 +11,7 @@ from temporalio import activity
 from temporalio.client import Client
 
 from activities.fic_plan import FicPlan, FicPlanInput, FicPlanner
-from activities.fic_result import Reader, conclude, fic_code, first_page_missing
+from activities.fic_result import NOT_ITS_FAULT, Reader, conclude, fic_code, first_page_missing
 from activities.fic_turn import call_next
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
@@ -248,9 +248,18 @@ class FicActivities:
         """Another attempt later, or the end."""
         error = failure.error
         step = FicStepInput(key=failure.key, round=failure.round, now=failure.now)
-        code = fic_code(error.error_code, retryable=error.retryable)
-        await self._count(step, code, error.message, None, final=not error.retryable)
+        if error.error_code in NOT_ITS_FAULT:
+            await self._after_our_fault(step, error.error_code)
+        else:
+            code = fic_code(error.error_code, retryable=error.retryable)
+            await self._count(step, code, error.message, None, final=not error.retryable)
         return await self._plan(failure.key, failure.now)
+
+    async def _after_our_fault(self, step: FicStepInput, code: str) -> None:
+        """No attempt of the fic's: it is tried again until it expires."""
+        until = step.now + timedelta(seconds=self._planner.policy.retry_seconds)
+        async with transaction(self._engine) as connection:
+            await jobs.put_off(connection, step.key, step.round, until, f"{code}, before another try")
 
     async def _count(
         self, step: FicStepInput, code: str, message: str, seconds: float | None, *, final: bool = False

@@ -14,8 +14,9 @@ from fascicle.sites.fic import OtherFicSites
 from fascicle.storage import fic as fics
 
 # What the HTTP client and other parts say in their own words.
-# What went wrong here, not there.
-_OUR_OWN = frozenset({"worker_lost", "crashed", "store_down"})
+# What went wrong here, not there; of these, what says nothing about the page.
+NOT_ITS_FAULT = frozenset({"worker_lost", "store_down"})
+_OUR_OWN = NOT_ITS_FAULT | {"crashed"}
 _CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 
 
