@@ -14,10 +14,10 @@ from fascicle.domain.fic import FicView, JobState
 from fascicle.domain.fic_words import describe
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.runtime.notifier import check_channel, masked
-from fascicle.storage import fic_view
+from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, reach, run
-from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.source import AsJson
 from starter.user import user_named
 
@@ -49,11 +49,15 @@ def add(
     saved = None if page is None else _saved(page)
 
     async def command() -> None:
-        async with _desk() as desk:
-            view = await desk.add(
+        async with reach() as r:
+            view = await open_desk(r.dependencies, r.client).add(
                 url, user, note=note, tags=(tags or "").split(","), page=saved, wait_seconds=wait
             )
             _tell_of(view, as_json)
+            async with transaction(r.dependencies.engine) as connection:
+                reachable = view.finished or await library.has_channel(connection, user)
+        if not reachable:
+            print_note(f"{user} has no channel to be told through: fascicle user add {user} --notify URL")
 
     run(command)
 

@@ -57,6 +57,15 @@ async def add_channel(connection: AsyncConnection, user_id: str, url: str) -> bo
     return created is not None
 
 
+async def has_channel(connection: AsyncConnection, user: str) -> bool:
+    found = await connection.scalar(
+        text("""select exists (select 1 from channel c join app_user u on u.id = c.user_id
+                               where :user in (u.name, u.id))"""),
+        {"user": user},
+    )
+    return bool(found)
+
+
 async def follow(connection: AsyncConnection, user_id: str, series_id: str) -> bool:
     """True when the user did not follow the series before."""
     created = await connection.scalar(

@@ -48,11 +48,10 @@ class Crew:
         member.process.kill()
         member.killed_at = time.monotonic()
 
-    def in_flight(self) -> tuple[Member, LoggedRequest] | None:
+    def in_flight(self) -> Member | None:
         """Who waits for the archive's answer right now."""
-        asked = [entry for entry in self.requests() if entry.seconds is None]
-        found = [(m, entry) for entry in asked for m in self.alive if m.name == _name(entry)]
-        return found[-1] if found else None
+        asking = {_name(entry) for entry in self.requests() if entry.seconds is None}
+        return next((member for member in self.alive if member.name in asking), None)
 
     def requests(self) -> list[LoggedRequest]:
         return self._site.harness.simulator.requests.matching("/ao3/")

@@ -15,7 +15,7 @@ from simulator.faults import Fault
 from simulator.request_log import LoggedRequest
 from tests.chaos.books import Books, Chapter, Telling
 from tests.chaos.fic_books import doubts_without_a_letter, nothing_is_open, read_fic_books
-from tests.chaos.fic_crew import Crew
+from tests.chaos.fic_crew import Crew, Member
 from tests.fics import ARCHIVE, desk, reader
 from tests.harness import eventually
 from tests.starter.forked_workers import ForkedWorkers
@@ -25,9 +25,11 @@ FLOOR = 0.6
 CREW = 3
 READERS = ("ann", "bob")
 RECOVERY_SECONDS = 90.0
+SECONDS_PER_FIC = 5.0
 RETRY_AFTER = 2
-# A kill cannot come too late for a request that takes as long.
-SLOW_SECONDS = 1.2
+# Long enough to ask for another fic meanwhile, and to be killed.
+SLOW_SECONDS = 2.5
+LATEST_MOMENT = 1.0
 FAILURES = (429, 525)
 
 # As the defaults, only faster.
@@ -40,7 +42,7 @@ SETTINGS: dict[str, Any] = {
     "fic_retry_seconds": 0.2,
     "fic_attempts": 10,
     "fic_tell_start": True,
-    "http_timeout_seconds": 2,
+    "http_timeout_seconds": 3,
     "ship_rules": "no-rules.yaml",
     "gate_patience_seconds": 1,
 }
@@ -52,6 +54,7 @@ class FicReport:
 
     fics: set[Chapter] = field(default_factory=set)
     tellings: set[Telling] = field(default_factory=set)
+    starts: set[Telling] = field(default_factory=set)
     books: Books | None = None
     doubts_without_a_letter: list[Telling] = field(default_factory=list)
     kills: int = 0
@@ -61,6 +64,13 @@ class FicReport:
 
     def gaps(self) -> list[float]:
         return [later.monotonic - earlier.monotonic for earlier, later in pairwise(self.requests)]
+
+    def rests(self) -> list[float]:
+        """From the end of each request to the next."""
+        return [
+            later.monotonic - earlier.monotonic - (earlier.seconds or 0.0)
+            for earlier, later in pairwise(self.requests)
+        ]
 
     def asked_for_nothing(self) -> dict[str, int]:
         """Pages that were asked for again although an answer had been kept."""
@@ -81,8 +91,8 @@ class FicReport:
         told = Counter(self.books.states.values())
         return (
             f"{len(self.fics)} fics: {dict(states)}; {self.kills} kills, {len(self.requests)} requests, "
-            f"{len(self.lost)} answers lost with their worker; shortest distance {min(self.gaps()):.3f} s "
-            f"(floor {FLOOR} s); messages: {dict(told)}"
+            f"{len(self.lost)} answers lost with their worker; shortest distance {min(self.gaps()):.3f} s, "
+            f"shortest rest {min(self.rests()):.3f} s (floor {FLOOR} s); messages: {dict(told)}"
         )
 
 
@@ -109,11 +119,10 @@ class FicExperiment:
         await asyncio.gather(*map(self._submit, early))
         self._refuse_now_and_then()
         for number, url in enumerate(late, start=1):
-            await self._strike(in_flight=number % 2 == 1)
-            await self._submit(url)
-            await self._put_first(url, number)
+            await self._strike(url, number)
+        within = RECOVERY_SECONDS + SECONDS_PER_FIC * self._size
         await eventually(
-            lambda: nothing_is_open(self._harness), within=RECOVERY_SECONDS, what="every fic read and told"
+            lambda: nothing_is_open(self._harness), within=within, what="every fic read and told"
         )
         return await self._finish()
 
@@ -127,7 +136,7 @@ class FicExperiment:
                 Ao3SeriesSpec(title=f"Series {number}", works=tuple(w.id for w in parts))
             )
             return self._expect(f"{ARCHIVE}/series/{series.id}", f"ao3-series-{series.id}", "series-done")
-        chapters = 3 if kind in (1, 4) else 1
+        chapters = 3 if kind == 4 else 1
         work = archive.add_work(
             WorkSpec(title=f"Fic {number}", chapters=chapters, chapters_total=chapters, deleted=kind == 3)
         )
@@ -137,7 +146,7 @@ class FicExperiment:
     def _expect(self, url: str, key: str, state: str) -> str:
         self._report.fics.add((url, state))
         ended = "failed" if state == "error" else "done"
-        self._report.tellings |= {(name, key, event) for name in READERS for event in ("start", ended)}
+        self._report.tellings |= {(name, key, ended) for name in READERS}
         return url
 
     async def _submit(self, url: str) -> None:
@@ -145,25 +154,24 @@ class FicExperiment:
 
     def _refuse_now_and_then(self) -> None:
         faults = self._harness.simulator.faults
-        # Each doubles the distance for a while: in a short run they come late, in a long one far apart.
-        rare = {"skip": 8, "count": 1} if self._size < 20 else {"probability": 0.04}
-        faults.add(Fault.model_validate({"path": "/ao3", "status": 525, "seed": 1} | rare))
-        faults.add(
-            Fault.model_validate(
-                {"path": "/ao3", "status": 429, "retry_after": RETRY_AFTER, "seed": 2} | rare
-            )
-        )
+        # Each doubles the distance for a while, so they are far apart.
+        for skip in range(7, 7 + max(1, self._size // 30) * 25, 25):
+            faults.add(Fault(path="/ao3", status=525, count=1, skip=skip))
+            faults.add(Fault(path="/ao3", status=429, retry_after=RETRY_AFTER, count=1, skip=skip))
 
-    async def _strike(self, *, in_flight: bool) -> None:
-        """Kill whoever waits for the archive's answer, or anybody at any moment; somebody takes the place."""
+    async def _strike(self, url: str, number: int) -> None:
+        """Kill whoever waits for the archive's answer or, every second time, anybody at any moment; somebody
+        takes the place. Meanwhile somebody asks for `url`, which is put before all others."""
+        in_flight = number % 2 == 1
         if in_flight:
-            await self._kill_in_flight()
-        else:
-            await asyncio.sleep(self._random.uniform(0.2, 2.0))
-            self._crew.kill(self._random.choice(self._crew.alive))
+            await self._make_one_slow()
+        await self._submit(url)
+        await self._put_first(url, number)
+        await asyncio.sleep(self._random.uniform(0, LATEST_MOMENT))
+        self._crew.kill(self._waiting() if in_flight else self._random.choice(self._crew.alive))
         await self._crew.hire()
 
-    async def _kill_in_flight(self) -> None:
+    async def _make_one_slow(self) -> None:
         slow = self._harness.simulator.faults.add(
             Fault(path="/ao3", kind="delay", delay=SLOW_SECONDS, count=1)
         )
@@ -172,10 +180,11 @@ class FicExperiment:
             return slow.hits > 0
 
         await eventually(under_way, what="a slow request")
-        await asyncio.sleep(self._random.uniform(0, SLOW_SECONDS - 0.2))
+
+    def _waiting(self) -> Member:
         found = self._crew.in_flight()
         assert found is not None, "the slow request was over too soon"
-        self._crew.kill(found[0])
+        return found
 
     async def _put_first(self, url: str, number: int) -> None:
         """So that the gate alone keeps it from asking while the dead one's request may be under way."""
@@ -192,6 +201,8 @@ class FicExperiment:
         await asyncio.sleep(2 * FLOOR)  # nobody asks for more
         report = self._report
         report.books = await read_fic_books(self._harness)
+        # Who asks for a fic that is being read already is not told of its start.
+        report.starts = {telling for telling in report.books.notifications if telling[2] == "start"}
         report.doubts_without_a_letter = await doubts_without_a_letter(self._harness)
         report.kills = self._crew.kills
         report.requests = self._crew.requests()

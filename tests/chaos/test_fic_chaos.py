@@ -89,6 +89,7 @@ async def test_f3_the_archive_is_never_asked_more_often_than_agreed(experiments:
     assert report.kills >= 4
     assert len(report.lost) >= 2, "workers were killed while they waited for an answer"
     assert FLOOR - MEASURING <= min(report.gaps()) < 2 * FLOOR, "the floor was kept, and it was what counted"
+    assert min(report.rests()) >= FLOOR - MEASURING, "nobody asks while another's request is under way"
     refusals = report.after_refusals()
     assert refusals
     assert min(refusals) >= RETRY_AFTER
@@ -99,7 +100,8 @@ async def test_x1_every_fic_is_read_and_told_once_whoever_is_killed(experiments:
     report = await experiments.queue
     assert report.books is not None
     assert_all_in_once(report.books, report.fics)
-    assert_all_told_once(report.books, report.tellings, certain=False)
+    assert_all_told_once(report.books, report.tellings | report.starts, certain=False)
+    assert len({key for _, key, _ in report.starts}) == len(report.fics), "every start was told to somebody"
     assert not report.doubts_without_a_letter
 
 

@@ -118,3 +118,12 @@ def test_ids_are_short_readable_and_do_not_repeat() -> None:
 def test_p4_a_gates_circuit_is_read_from_its_row(refusals: int, minutes: float | None, expected: str) -> None:
     until = None if minutes is None else NOW + timedelta(minutes=minutes)
     assert gate.circuit(refusals, until, NOW, GatePolicy(3, refusals=3)) == expected
+
+
+@pytest.mark.parametrize(("floor", "lateness"), [(20, 5), (60, 5), (8, 2), (0.5, 1), (0, 1)])
+def test_f3_the_lease_outlives_the_longest_request_of_one_who_set_out_late(
+    floor: float, lateness: float
+) -> None:
+    policy = gate.one_at_a_time(GatePolicy(floor=floor), longest=30)
+    assert policy.lateness == lateness
+    assert policy.lease > lateness + 30

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
@@ -209,6 +209,32 @@ async def test_c9_a_slot_granted_before_the_site_said_stop_is_not_used(
     with pytest.raises(MustWait, match="somebody else"):
         await waiting
     assert len(simulator.requests.matching("/mangadex")) == 1
+
+
+async def _is_late() -> None:
+    await asyncio.sleep(0.2)
+
+
+async def _breaks() -> None:
+    raise RetryableError("store_down", "the file is gone")
+
+
+@pytest.mark.parametrize(("before_sending", "code"), [(_is_late, "gate_wait"), (_breaks, "store_down")])
+async def test_f3_who_does_not_go_after_all_keeps_nobody_waiting(
+    http: HttpClient,
+    gates: Gates,
+    simulator: RunningSimulator,
+    before_sending: Callable[[], Awaitable[None]],
+    code: str,
+) -> None:
+    gate = Gated("one at a time", GatePolicy(floor=1, lease=60, lateness=0.1))
+    with pytest.raises(RetryableError) as left:
+        await http.send("GET", url(simulator), gate, before_sending=before_sending)
+    assert left.value.code == code
+    assert len(simulator.requests.matching("/mangadex")) == 0
+    following = await gates.reserve(gate.name, gate.policy, patience=2)
+    assert following.granted, "the lease is given back"
+    assert 0.5 < following.seconds <= 1, "the distance is kept all the same"
 
 
 async def test_x4_a_small_bomb_does_not_become_a_large_one(http: HttpClient) -> None:
