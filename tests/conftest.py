@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # The longest first, so that no process is left alone with them in the end.
-_FIRST = ("chaos", "starter", "workflows", "histories")
+_FIRST = ("starter", "chaos", "workflows", "histories")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

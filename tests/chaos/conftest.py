@@ -1,7 +1,7 @@
 """All experiments run side by side: most of their time is waiting until a dead process is noticed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from tests.chaos.experiments import (
     kill_the_worker_while_ingesting,
 )
 from tests.chaos.up_experiment import UpExperiment, UpReport
+from tests.starter.commandline import clean_environment
+from tests.starter.forked_workers import ForkedWorkers
 from tests.starter.services import Site, open_site
 
 MOMENTS = ("storing", "sending", "seed 1")
@@ -26,7 +28,15 @@ MOMENTS = ("storing", "sending", "seed 1")
 class Experiments:
     """Started together; a test awaits the one it is about."""
 
-    def __init__(self, postgres: EmbeddedPostgres, template: str, address: str, folder: Path) -> None:
+    def __init__(
+        self,
+        postgres: EmbeddedPostgres,
+        template: str,
+        address: str,
+        folder: Path,
+        workers: ForkedWorkers,
+    ) -> None:
+        self._workers = workers
         self._postgres = postgres
         self._template = template
         self._address = address
@@ -43,11 +53,11 @@ class Experiments:
 
     async def _backfill(self) -> Backfill:
         async with self._site("backfill") as site:
-            return await kill_the_worker_in_a_backfill(site)
+            return await kill_the_worker_in_a_backfill(site, self._workers)
 
     async def _ingest(self, moment: str) -> Ingest:
         async with self._site(moment.replace(" ", "-")) as site:
-            return await kill_the_worker_while_ingesting(site, moment)
+            return await kill_the_worker_while_ingesting(site, self._workers, moment)
 
     async def _under_up(self) -> UpReport:
         with RunningSimulator() as simulator:
@@ -74,12 +84,21 @@ class Experiments:
 
 
 @pytest.fixture(scope="session")
+def workers() -> Iterator[ForkedWorkers]:
+    forked = ForkedWorkers(clean_environment())
+    yield forked
+    forked.close()
+
+
+@pytest.fixture(scope="session")
 async def experiments(
     postgres: EmbeddedPostgres,
     template: str,
     temporal: EmbeddedTemporal,
     tmp_path_factory: pytest.TempPathFactory,
+    workers: ForkedWorkers,
 ) -> AsyncIterator[Experiments]:
-    started = Experiments(postgres, template, temporal.address, tmp_path_factory.mktemp("chaos"))
+    folder = tmp_path_factory.mktemp("chaos")
+    started = Experiments(postgres, template, temporal.address, folder, workers)
     yield started
     await started.end()

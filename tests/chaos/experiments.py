@@ -9,6 +9,7 @@ from typing import Any
 from simulator.faults import Fault
 from tests.chaos.books import Books, Chapter, Telling, is_settled, read_books
 from tests.harness import Harness, eventually
+from tests.starter.forked_workers import ForkedWorkers
 from tests.starter.services import Site
 
 FOLLOWERS = ("ann", "bob", "cid")
@@ -36,10 +37,10 @@ class Ingest:
     books: Books
 
 
-async def kill_the_worker_in_a_backfill(site: Site) -> Backfill:
+async def kill_the_worker_in_a_backfill(site: Site, workers: ForkedWorkers) -> Backfill:
     harness = site.harness
     harness.simulator.faults.add(Fault(kind="delay", delay=1.0, path="/mangadex/manga/*/feed"))
-    async with site.start_worker() as worker:
+    async with workers.start(site.folder, site.env) as worker:
         await site.until_ready()
         source = await harness.add(harness.series(chapters=BACKFILL))
         await harness.follow("ann", source["series_id"])
@@ -48,7 +49,7 @@ async def kill_the_worker_in_a_backfill(site: Site) -> Backfill:
     stored = await harness.chapter_count()
     harness.simulator.faults.clear()
     harness.simulator.requests.clear()
-    async with site.start_worker():
+    async with workers.start(site.folder, site.env):
         synced = lambda: harness.source_value(source["id"], "first_synced_at")  # noqa: E731
         await eventually(synced, within=RECOVERY_SECONDS, what="the first sync")
         await harness.all_quiet()
@@ -56,11 +57,11 @@ async def kill_the_worker_in_a_backfill(site: Site) -> Backfill:
     return Backfill(stored, len(requests), await read_books(harness))
 
 
-async def kill_the_worker_while_ingesting(site: Site, moment: str) -> Ingest:
+async def kill_the_worker_while_ingesting(site: Site, workers: ForkedWorkers, moment: str) -> Ingest:
     """`moment` is what the worker is doing when it is killed, or a seed of a random one."""
     harness = site.harness
     series = harness.series(chapters=HISTORY)
-    async with site.start_worker() as worker:
+    async with workers.start(site.folder, site.env) as worker:
         await site.until_ready()
         source = await harness.add_and_sync(series)
         for name in FOLLOWERS:
@@ -74,7 +75,7 @@ async def kill_the_worker_while_ingesting(site: Site, moment: str) -> Ingest:
     tellings = tellings_of(new)
     everything = new | {(series.title, str(n)) for n in range(1, HISTORY + 1)}
     settled = await is_settled(harness, len(everything), len(tellings))
-    async with site.start_worker():
+    async with workers.start(site.folder, site.env):
         await eventually(
             lambda: is_settled(harness, len(everything), len(tellings)),
             within=RECOVERY_SECONDS,

@@ -13,7 +13,6 @@ from tests.chaos.books import assert_all_in_once, assert_all_told_once
 from tests.chaos.fic_experiment import FLOOR, RETRY_AFTER, SETTINGS, FicExperiment, FicReport
 from tests.chaos.fic_moments import DELIVERIES_AT_ONCE, Fate, MomentsExperiment, MomentsReport
 from tests.databases import Databases
-from tests.starter.commandline import clean_environment
 from tests.starter.forked_workers import ForkedWorkers
 from tests.starter.services import Site, open_site
 
@@ -75,14 +74,13 @@ async def experiments(
     databases: Databases,
     temporal: EmbeddedTemporal,
     tmp_path_factory: pytest.TempPathFactory,
+    workers: ForkedWorkers,
     pytestconfig: pytest.Config,
 ) -> AsyncIterator[Experiments]:
-    workers = ForkedWorkers(clean_environment())
     fics = int(pytestconfig.getoption("--chaos-fics"))
     started = Experiments(postgres, databases, temporal.address, tmp_path_factory, workers, fics)
     yield started
     await started.end()
-    workers.close()
 
 
 async def test_f3_the_archive_is_never_asked_more_often_than_agreed(experiments: Experiments) -> None:
