@@ -76,7 +76,7 @@ FAILURES = [
     ({"TEMPORAL_NAMESPACE": "nonsense"}, "source poll Rivers", "TEMPORAL_NAMESPACE"),
     ({"TEMPORAL_NAMESPACE": "nonsense"}, "doctor", "TEMPORAL_NAMESPACE"),
     (
-        {"FASCICLE_ALLOW_HOSTS": "elsewhere"},
+        {"FASCICLE_ALLOW_HOSTS": "elsewhere", "FASCICLE_AO3_INTERVAL_SECONDS": "20"},
         f"source add {MANGADEX}{'0' * 8}-0000-4000-8000-{'0' * 12}",
         "ALLOW_HOSTS",
     ),

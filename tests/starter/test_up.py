@@ -70,7 +70,9 @@ def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
 
 def _assert_nobody_was_told_twice(data: Path) -> None:
     lines = (data / "simulator.json.sink.jsonl").read_text().splitlines()
-    told = Counter((message["title"], message["message"]) for message in map(json.loads, lines))
+    told = Counter(
+        (message["name"], message["title"], message["message"]) for message in map(json.loads, lines)
+    )
     assert len(told) >= 3
     assert set(told.values()) == {1}
 
