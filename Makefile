@@ -30,7 +30,7 @@ up: $(READY) ## run the demo: everything on this machine, with upstreams of its 
 	@exec $(BIN)/fascicle up --demo
 
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 chaos: $(READY) ## three hundred posts and sixty fics through kills and broken answers, and the other experiments (15 minutes)
 	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 60
