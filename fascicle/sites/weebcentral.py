@@ -14,6 +14,7 @@ from fascicle.runtime.http import HttpClient
 from fascicle.sites import fields
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_number, label_title
+from fascicle.sites.markup import tree_of
 
 NAME = "weebcentral"
 PUBLIC_URL = "https://weebcentral.com"
@@ -41,7 +42,7 @@ class WeebCentral:
 
     async def series(self, key: str) -> SeriesInfo:
         answer = await self._http.get(f"{self._base}/series/{key}", self.gate)
-        heading = LexborHTMLParser(answer.body).css_first("section h1")
+        heading = tree_of(answer.body, answer.place).css_first("section h1")
         title = fields.text(heading.text()) if heading else None
         if title is None:
             raise _unexpected(answer, "no title in it")
@@ -49,7 +50,7 @@ class WeebCentral:
 
     async def newest(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
         answer = await self._http.get(f"{self._base}/series/{key}/full-chapter-list", self.gate)
-        fragment = LexborHTMLParser(answer.body)
+        fragment = tree_of(answer.body, answer.place)
         links = fragment.css('a[href*="/chapters/"]')
         uploads = [upload for link in links if (upload := _upload(link)) is not None]
         if not uploads and (links or not _is_empty_list(fragment)):
@@ -62,7 +63,7 @@ class WeebCentral:
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
         number = int(cursor or 1)
         answer = await self._http.get(f"{self._base}/latest-updates/{number}", self.gate)
-        cards = LexborHTMLParser(answer.body).css("article")
+        cards = tree_of(answer.body, answer.place).css("article")
         entries = [entry for card in cards if (entry := _latest_entry(card)) is not None]
         if not entries and (cards or number == 1):
             raise _unexpected(answer, "no updates in it")

@@ -1,7 +1,4 @@
-"""A page's tree, and small readers of its parts.
-
-The parser takes time in the square of a page's depth and of a tag's length: garbage is kept from it.
-"""
+"""A page's tree, and small readers of its parts."""
 
 import re
 from datetime import date
@@ -10,23 +7,20 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import FicCode
+from fascicle.sites.markup import is_monstrous
 from fascicle.sites.sanitise import plain_line
 
 PUBLIC_URL = "https://archiveofourown.org"
 
 # What is read stands at the top; below it comes the story.
 _LONGEST_PAGE = 2_000_000
-_LONGEST_TAG = 8_000
-_DEEPEST = 10_000
 _LARGEST_COUNT = 2**31 - 1
-_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_VOID = frozenset((b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"))
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def parsed(body: bytes) -> LexborHTMLParser:
     top = body[:_LONGEST_PAGE]
-    if _is_overlong(top) or _is_too_deep(top):
+    if is_monstrous(top):
         raise broken("it is no page a browser could show")
     return LexborHTMLParser(top)
 
@@ -72,24 +66,3 @@ def day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _is_overlong(body: bytes) -> bool:
-    return any(len(p) > _LONGEST_TAG and b">" not in p[:_LONGEST_TAG] for p in body.split(b"<")[1:])
-
-
-def _is_too_deep(body: bytes) -> bool:
-    if body.count(b"<") <= _DEEPEST:
-        return False
-    depth = 0
-    opened: dict[bytes, int] = {}
-    for closing, name in _TAG.findall(body):
-        if not closing and name not in _VOID:
-            opened[name] = opened.get(name, 0) + 1
-            depth += 1
-        elif opened.get(name, 0):
-            opened[name] -= 1
-            depth -= 1
-        if depth > _DEEPEST:
-            return True
-    return False

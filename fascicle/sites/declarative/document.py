@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.runtime.answers import Answer
 from fascicle.sites.declarative.pick import Pick
+from fascicle.sites.markup import tree_of
 
 # Before a regex sees it: nothing worth keeping is longer.
 _LONGEST_VALUE = 20_000
@@ -41,7 +42,7 @@ class Document(Row, Protocol):
 
 
 def open_document(answer: Answer, *, is_json: bool) -> Document:
-    return JsonDocument(answer.json()) if is_json else HtmlDocument(answer.body)
+    return JsonDocument(answer.json()) if is_json else HtmlDocument(tree_of(answer.body, answer.place))
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,7 @@ class HtmlRow:
 
 
 class HtmlDocument(HtmlRow):
-    def __init__(self, body: bytes) -> None:
-        tree = LexborHTMLParser(body)
+    def __init__(self, tree: LexborHTMLParser) -> None:
         super().__init__(tree.root or LexborHTMLParser("<html></html>").css("html")[0])
 
     def items(self, pick: Pick) -> Sequence[Row] | None:

@@ -1,0 +1,23 @@
+"""Pages that would take the parser minutes are refused before it sees them."""
+
+import pytest
+
+from fascicle.domain.errors import RetryableError
+from fascicle.sites.markup import tree_of
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"<div>" * 400_000, id="deep"),
+        pytest.param(b"<p " + b"a=1 " * 500_000 + b">", id="a tag without end"),
+    ],
+)
+def test_x7_what_would_take_minutes_is_refused(body: bytes) -> None:
+    with pytest.raises(RetryableError, match="answered what is no page"):
+        tree_of(body, "example.org")
+
+
+def test_large_ordinary_pages_are_read() -> None:
+    rows = b"".join(b"<li><a href='/c/%d'>Chapter %d</a><br></li>" % (n, n) for n in range(30_000))
+    assert len(tree_of(b"<ul>" + rows + b"</ul>", "example.org").css("a")) == 30_000
