@@ -18,6 +18,7 @@ from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, UsageError
 from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
+from fascicle.runtime.logs import get_logger
 from fascicle.sites.fic import Ao3, Elsewhere, Fetched, OtherFicSites, Outcome
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_page as saved_pages
@@ -29,6 +30,8 @@ from fascicle.storage.database import transaction
 _PATIENT = frozenset({"gate_wait", FicCode.RATE_LIMITED, FicCode.TRANSIENT, "unavailable"})
 _MOST_PAGES = 100
 _OPERATOR_SECONDS = 60.0
+
+log = get_logger("fascicle.fic")
 
 
 class Subscription(BaseModel):
@@ -234,6 +237,8 @@ class FicActivities:
             )
 
     async def _must_wait(self, step: FicStepInput, wait: MustWait) -> FicStepResult:
+        if wait.code in (FicCode.BLOCKED, FicCode.CHALLENGE):
+            log.error("site_keeps_us_away", key=step.key, code=wait.code, seconds=wait.seconds)
         if wait.code not in _PATIENT:
             ended = await self._count(step, fic_code(wait.code, retryable=True), wait.message, wait.seconds)
             if ended is not None:

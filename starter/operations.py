@@ -99,12 +99,22 @@ def status(as_json: AsJson = False) -> None:
             *post_hints(settled_badly, waiting),
             *sale_hints(failed_sales),
             *account_hints(paused, mail),
+            *_gate_hints(gates),
             *broken,
         ]
         for hint in hints:
             print_note(f"! {hint}")
 
     run(command)
+
+
+def _gate_hints(gates: Sequence[dict[str, Any]]) -> list[str]:
+    """Sites that keep us away; a pause of our own is no news."""
+    return [
+        f"{gate['name']} is left alone until {gate['blocked_until']:%Y-%m-%d %H:%M} UTC: {gate['blocked_reason']}"
+        for gate in gates
+        if gate["blocked_until"] is not None and gate["failures"]
+    ]
 
 
 def _print_part(columns: tuple[str, ...], rows: Sequence[dict[str, Any]]) -> None:

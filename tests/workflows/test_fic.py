@@ -10,6 +10,7 @@ import pytest
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicView
 from fascicle.domain.names import fic_workflow_id
+from simulator.ao3.errors import challenge_page, maintenance_page
 from simulator.ao3.records import Ao3SeriesSpec, WorkSpec
 from simulator.faults import Fault
 from tests.fics import (
@@ -243,3 +244,34 @@ async def test_f1_the_workflow_is_named_after_the_fic(stack: Harness) -> None:
     url = work(stack)
     view = await desk(stack).add(url.replace("https", "http") + "/", "mara", wait_seconds=20)
     assert view.workflow_id == fic_workflow_id(view.key) == f"fic-ao3-work-{url.rpartition('/')[2]}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Fault(path="/ao3", status=403), "blocked"),
+        (Fault(path="/ao3", status=403, body=challenge_page()), "challenge"),
+        (Fault(path="/ao3", status=503, body=maintenance_page(), retry_after=3600), "transient"),
+    ],
+    ids=["blocked", "challenge", "maintenance"],
+)
+async def test_f3_what_the_archive_says_to_everyone_keeps_everyone_away(
+    stack: Harness, fault: Fault, code: str
+) -> None:
+    stack.simulator.faults.add(fault)
+    first, second = work(stack), work(stack)
+    await desk(stack).add(first, "mara", wait_seconds=0)
+    await eventually(lambda: _has_code(stack, first, code), what="the archive's word to be kept")
+    await desk(stack).add(second, "mara", wait_seconds=0)
+    for url in (first, second):
+        view = await until(stack, url, "cooldown")
+        assert view.eta_seconds is not None
+        assert view.eta_seconds > 600
+    assert len(requests(stack)) == 1
+
+
+async def test_f9_other_sites_that_want_a_browser_say_so_at_once(stack: Harness) -> None:
+    stack.simulator.faults.add(Fault(path="/royalroad", status=403, body=challenge_page()))
+    view = await desk(stack).add("https://www.royalroad.com/fiction/71002", "mara", wait_seconds=30)
+    assert (view.state, view.error_code) == ("error", "challenge")
+    assert "--page" in str(view.error)
