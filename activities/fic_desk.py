@@ -1,7 +1,7 @@
 """The counter of the fic queue: what people ask, from the command line or Discord (F1, F4, F6, F8)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from activities.fic_result import judge_again
 from activities.fic_turn import call_next
 from activities.looking_after import look_after_fic
 from fascicle.domain.errors import UsageError
-from fascicle.domain.fic import FicKind, FicRef, FicView, JobState
+from fascicle.domain.fic import FINISHED, FicKind, FicRef, FicView, JobState
 from fascicle.domain.fic_url import normal_form
 from fascicle.domain.names import LOOK_AGAIN_SIGNAL, fic_workflow_id
 from fascicle.runtime.dependencies import Dependencies
@@ -90,7 +90,9 @@ class FicDesk:
         if page is not None:
             async with transaction(self._engine) as connection:
                 await saved_pages.keep(connection, ref.key, ref.url, page, given=True)
-        view = await self._wait_at_the_counter(await subscribe(self._client, ref, asked), asked)
+        view = await self._wait_at_the_counter(await subscribe(self._client, ref, asked), wait)
+        if view.finished and wait > 0:
+            await self._heard(view, asked.user)
         return view if reply is None or view.finished else await self._keep_reply(view, asked.user, reply)
 
     async def update(
@@ -98,6 +100,27 @@ class FicDesk:
     ) -> FicView:
         """Read it again."""
         return await self.add(url, user, refresh=True, wait_seconds=wait_seconds, reply=reply)
+
+    async def refresh(self, url: str, *, wait_seconds: float | None = None) -> FicView:
+        """Read it again for those who waited for it last time."""
+        ref = await self.normal_form(url)
+        await self._begin_anew(ref, FINISHED)
+        wait = self._instant_seconds if wait_seconds is None else wait_seconds
+        return await self._wait_at_the_counter(await self.show(url), wait)
+
+    async def _begin_anew(self, ref: FicRef, ended: Collection[JobState]) -> bool:
+        """Another round of a job that ended so; False: it did not."""
+        async with transaction(self._engine) as connection:
+            job = await jobs.find(connection, ref.key, lock=True)
+            if job is None:
+                raise _not_in_queue(ref)
+            begins = job["state"] in ended
+            if begins:
+                await jobs.begin_round(connection, ref.key, datetime.now(UTC))
+                await jobs.subscribe_earlier_ones(connection, ref.key)
+        if begins:
+            await look_after_fic(self._client, ref)
+        return begins
 
     async def show(self, url: str) -> FicView:
         ref = await self.normal_form(url)
@@ -147,18 +170,7 @@ class FicDesk:
                 )
             return taken_up
         ref = await self.normal_form(url)
-        async with transaction(self._engine) as connection:
-            job = await jobs.find(connection, ref.key, lock=True)
-            if job is None:
-                raise _not_in_queue(ref)
-            failed = job["state"] == JobState.ERROR
-            if failed:
-                await jobs.begin_round(connection, ref.key, datetime.now(UTC))
-                await jobs.subscribe_earlier_ones(connection, ref.key)
-        if failed:
-            await look_after_fic(self._client, ref)
-            return 1
-        return int(await self._take_up(ref))
+        return 1 if await self._begin_anew(ref, {JobState.ERROR}) else int(await self._take_up(ref))
 
     async def override(self, url: str, moderator: str, reason: str | None = None) -> FicView:
         """This fic belongs here all the same: remembered, and applied to what was read already (F6)."""
@@ -192,15 +204,13 @@ class FicDesk:
         async with transaction(self._engine) as connection:
             return await notices.channel(connection)
 
-    async def _wait_at_the_counter(self, view: FicView, asked: Subscription) -> FicView:
+    async def _wait_at_the_counter(self, view: FicView, seconds: float) -> FicView:
         """Look until it is done or the wait is over. The workflow's own answer is short."""
-        deadline = asyncio.get_running_loop().time() + asked.waits_seconds
+        deadline = asyncio.get_running_loop().time() + seconds
         view = await self._look(view)
         while not view.finished and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
             view = await self._look(view)
-        if view.finished and asked.waits_seconds > 0:
-            await self._heard(view, asked.user)
         return view
 
     async def _look(self, view: FicView) -> FicView:

@@ -37,7 +37,9 @@ def add(
     url: FicUrl,
     user: UserOption,
     note: Annotated[str | None, typer.Option(help="Why they recommend it.")] = None,
-    tags: Annotated[str | None, typer.Option(help="Tags of theirs, comma-separated.")] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option(help="Tags of theirs, comma-separated; repeatable.")
+    ] = None,
     wait: Wait = None,
     page: Annotated[
         Path | None, typer.Option(help="The page, saved in a browser, of a site that lets nobody else in.")
@@ -50,7 +52,7 @@ def add(
         saved = None if page is None else page_in(page)
         async with reach() as r:
             view = await open_desk(r.dependencies, r.client).add(
-                url, user, note=note, tags=(tags or "").split(","), page=saved, wait_seconds=wait
+                url, user, note=note, tags=",".join(tags or []).split(","), page=saved, wait_seconds=wait
             )
             _tell_of(view, as_json)
             async with transaction(r.dependencies.engine) as connection:
@@ -61,12 +63,23 @@ def add(
     run(command)
 
 
-def update(url: FicUrl, user: UserOption, wait: Wait = None, as_json: AsJson = False) -> None:
+def update(
+    url: FicUrl,
+    user: Annotated[
+        str | None, typer.Option("--user", help="Who asks; else all who waited for it last time.")
+    ] = None,
+    wait: Wait = None,
+    as_json: AsJson = False,
+) -> None:
     """Read a fic again that was read before."""
 
     async def command() -> None:
         async with _desk() as desk:
-            _tell_of(await desk.update(url, user, wait_seconds=wait), as_json)
+            if user is None:
+                view = await desk.refresh(url, wait_seconds=wait)
+            else:
+                view = await desk.update(url, user, wait_seconds=wait)
+            _tell_of(view, as_json)
 
     run(command)
 
@@ -150,7 +163,7 @@ def reset(
 
 def override(
     url: FicUrl,
-    moderator: Annotated[str, typer.Option("--moderator", "--by", help="Who decides it.")],
+    moderator: Annotated[str, typer.Option("--moderator", "--by", "--user", help="Who decides it.")],
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
     as_json: AsJson = False,
 ) -> None:

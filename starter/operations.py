@@ -111,7 +111,7 @@ def status(as_json: AsJson = False) -> None:
 def _gate_hints(gates: Sequence[dict[str, Any]]) -> list[str]:
     """Sites that keep us away; a pause of our own is no news."""
     return [
-        f"{gate['name']} is left alone until {gate['blocked_until']:%Y-%m-%d %H:%M} UTC: {gate['blocked_reason']}"
+        f"{gate['name']} rests until {gate['blocked_until']:%d %b %H:%M} UTC: {gate['blocked_reason']}"
         for gate in gates
         if gate["blocked_until"] is not None and gate["failures"]
     ]

@@ -16,6 +16,8 @@ def test_f8_a_fic_from_the_address_to_the_last_word(running: Running, tmp_path: 
     added = running.json("fic", "add", f"{ARCHIVE}/{fits.id}/chapters/9", "--user", "ann", "--wait", "20")
     assert (added["state"], added["title"], added["url"]) == ("done", fits.title, f"{ARCHIVE}/{fits.id}")
     assert fits.title in running.fascicle("fic", "show", f"{ARCHIVE}/{fits.id}").said()
+    again = running.json("fic", "update", f"{ARCHIVE}/{fits.id}", "--wait", "20")
+    assert (again["state"], again["round"], again["subscribers"]) == ("done", 2, 1)
     refused = running.fascicle("fic", "add", f"{ARCHIVE}/{other.id}", "--user", "ann", "--wait", "20").said()
     assert "Chess RPF" in refused or "Supernatural" in refused
     running.fascicle("fic", "override", f"{ARCHIVE}/{other.id}", "--moderator", "mod").said()
