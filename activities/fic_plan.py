@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from fascicle.domain.fic import FINISHED, FicView, JobState
 from fascicle.domain.fic_queue import eta_seconds
-from fascicle.domain.fic_words import describe, headline
+from fascicle.domain.fic_words import describe, duration, headline, site_name
 from fascicle.runtime.settings import Settings
 from fascicle.storage import discord as replies
 from fascicle.storage import fic_job as jobs
@@ -59,11 +59,19 @@ class FicPolicy:
     tell_start: bool
     distances: Mapping[str, float]
     """The usual seconds between two requests, by site; `""` for all others."""
+    floors: Mapping[str, float]
+    """The least."""
     pause_jobs: tuple[float, float]
     pause_seconds: tuple[float, float]
 
     def distance(self, site: str) -> float:
         return self.distances.get(site, self.distances[""])
+
+    def pace(self, site: str) -> str:
+        """Why a queue takes its time, for people."""
+        floor = self.floors.get(site, self.floors[""])
+        name = site_name(site)
+        return f"{name} is asked at most once in {duration(floor)}" if floor >= 1 else f"its turn at {name}"
 
 
 def fic_policy(settings: Settings) -> FicPolicy:
@@ -76,6 +84,7 @@ def fic_policy(settings: Settings) -> FicPolicy:
             "ao3": settings.ao3_gate.usual_distance,
             "": settings.fic_gate.usual_distance,
         },
+        floors={"ao3": settings.ao3_gate.floor, "": settings.fic_gate.floor},
         pause_jobs=(settings.ao3_pause_jobs[0], settings.ao3_pause_jobs[1]),
         pause_seconds=(settings.ao3_pause_seconds[0], settings.ao3_pause_seconds[1]),
     )
@@ -120,10 +129,9 @@ class FicPlanner:
         if waits > 0:
             wait, why = waits, job["waiting_for"] or "before another attempt"
         elif turn.ahead:
-            wait = min(_LONGEST_TURN_WAIT, max(1.0, eta))
-            why = f"number {position} in the queue of {job['site']}"
+            wait, why = min(_LONGEST_TURN_WAIT, max(1.0, eta)), self.policy.pace(job["site"])
         elif turn.gate_wait > _SHORTEST_WAIT:
-            wait, why = turn.gate_wait, turn.gate_reason or f"{job['site']} is asked only so often"
+            wait, why = turn.gate_wait, turn.gate_reason or self.policy.pace(job["site"])
         else:
             return await self._begin(connection, job, wanted)
         await jobs.waits_for(connection, job["key"], job["round"], why, job["error_code"])

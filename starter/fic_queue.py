@@ -11,7 +11,7 @@ from activities.discord_channel import is_discord_channel
 from activities.fic_desk import FicDesk, open_desk
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicView, JobState
-from fascicle.domain.fic_words import describe
+from fascicle.domain.fic_words import describe, duration
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.runtime.notifier import check_channel, masked
 from fascicle.storage import fic_view, library
@@ -216,7 +216,7 @@ def _plain(view: FicView) -> dict[str, Any]:
 
 
 def _eta(view: FicView) -> str | None:
-    return None if view.eta_seconds is None else f"{view.eta_seconds:.0f} s"
+    return None if view.eta_seconds is None else duration(view.eta_seconds)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -122,7 +122,8 @@ class ParseFicWorkflow:
             if self._plan.step is FicStep.TELL:
                 await self._tell()
             else:
-                await self._wait(self._plan.wait_seconds, self._plan.why)
+                place = f"number {self._plan.position} in the queue: " if self._plan.position else ""
+                await self._wait(self._plan.wait_seconds, place + self._plan.why)
             await self._make_plan()
 
     async def _has_second_thoughts(self) -> bool:

@@ -170,7 +170,7 @@ async def test_f8_reset_takes_up_the_stuck_and_leaves_the_rest_alone(stack: Harn
     await eventually(lambda: _waits(stack, second), what="the second to know its place")
     before = await desk(stack).queue()
     assert [(view.url, view.position) for view in before] == [(first, 1), (second, 2)]
-    assert before[1].waiting_for == "number 2 in the queue of ao3"
+    assert before[1].waiting_for == "its turn at AO3"
     await stack.client.get_workflow_handle(waiting.workflow_id).terminate()
     assert await desk(stack).reset() == 1
     assert await desk(stack).reset() == 0

@@ -113,4 +113,4 @@ async def test_f2_who_is_next_goes_at_once_when_the_first_is_put_off(
 
 
 async def _waits(stack: Harness, url: str) -> bool:
-    return (await desk(stack).show(url)).waiting_for == "number 2 in the queue of ao3"
+    return (await desk(stack).show(url)).waiting_for == "its turn at AO3"
