@@ -56,7 +56,7 @@ def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
             stdout=log,
         )
     try:
-        wait_until(lambda: "told" in (folder / "terminal.log").read_text(), seconds=60, what="a message")
+        wait_until(lambda: _shows_work(folder / "terminal.log"), seconds=60, what="real work")
         assert terminal.stdin
         terminal.stdin.write(b"\x03")
         terminal.stdin.flush()
@@ -66,6 +66,11 @@ def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
         terminal.communicate()
     assert processes_of(folder) == []
     return (folder / "terminal.log").read_text()
+
+
+def _shows_work(log: Path) -> bool:
+    shown = log.read_text()
+    return all(word in shown for word in ("Web UI", "chapter", "told"))
 
 
 def _assert_nobody_was_told_twice(data: Path) -> None:
