@@ -61,9 +61,9 @@ async def until(stack: Harness, url: str, *states: str, within: float = 40.0) ->
     return found
 
 
-def hold_next(stack: Harness, moment: Literal["before", "after"] = "before") -> int:
-    """The next request to the archive is kept, before or after it took effect, until `release`."""
-    return stack.simulator.faults.add(Fault(kind="hold", hold=moment, path="/ao3/works", count=1)).id
+def hold_next(stack: Harness, moment: Literal["before", "after"] = "before", path: str = "/ao3/works") -> int:
+    """The next request there is kept, before or after it took effect, until `release`."""
+    return stack.simulator.faults.add(Fault(kind="hold", hold=moment, path=path, count=1)).id
 
 
 async def release(stack: Harness, hold: int) -> None:

@@ -13,20 +13,22 @@ from fascicle.storage import fic as fics
 from fascicle.storage import fic_job as jobs
 from fascicle.storage.database import transaction
 from simulator.ao3.records import Ao3SeriesSpec, WorkSpec
-from simulator.faults import Fault
-from tests.fics import ARCHIVE, desk, reader, requests, told, until_over, work
+from tests.fics import (
+    ARCHIVE,
+    desk,
+    hold_next,
+    reader,
+    release,
+    requests,
+    told,
+    until_held,
+    until_over,
+    work,
+)
 from tests.harness import Harness, eventually
 from tests.workflows.test_fic import SHIPPED
 
 ROYALROAD = "https://www.royalroad.com/fiction/71001"
-
-
-def _hold(stack: Harness, path: str = "/ao3/works") -> int:
-    return stack.simulator.simulation.faults.add(Fault(kind="hold", hold="after", path=path, count=1)).id
-
-
-async def _held(stack: Harness) -> int:
-    return sum(report.held for report in stack.simulator.simulation.faults.reports())
 
 
 async def test_f5_who_asks_again_for_a_fic_that_was_cleared_is_told_again(stack: Harness) -> None:
@@ -44,13 +46,13 @@ async def test_f6_an_override_that_comes_while_the_fic_is_judged_holds(
     stack: Harness, overrides: dict[str, Any]
 ) -> None:
     url = work(stack, title="Other", fandoms=("Supernatural (TV 2005)",), relationships=("Sam/Eileen",))
-    hold = _hold(stack)
+    hold = hold_next(stack, "after")
     view = await desk(stack).add(url, "mara", wait_seconds=0)
-    await eventually(lambda: _held(stack), what="the request to be held")
+    await until_held(stack)
     async with transaction(stack.dependencies.engine) as connection:
         await jobs.find(connection, view.key, lock=True)
         await fics.remember_override(connection, view.key, "the-mod", None)
-        stack.simulator.simulation.faults.release(hold)
+        stack.simulator.faults.release(hold)
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         await eventually(lambda: stack.value(waiting), what="the end of the job to wait for its row")
     assert (await until_over(stack, view)).state == "done"
@@ -69,11 +71,11 @@ async def test_x1_a_message_whose_sender_was_never_heard_of_again_is_settled(sta
 
 
 async def test_f8_of_a_job_cleared_while_its_page_is_fetched_no_page_stays(stack: Harness) -> None:
-    hold = _hold(stack, "/royalroad")
+    hold = hold_next(stack, "after", "/royalroad")
     view = await desk(stack).add(ROYALROAD, "mara", wait_seconds=0)
-    await eventually(lambda: _held(stack), what="the request to be held")
+    await until_held(stack)
     assert await desk(stack).clear(ROYALROAD)
-    stack.simulator.simulation.faults.release(hold)
+    stack.simulator.faults.release(hold)
     await stack.client.get_workflow_handle(view.workflow_id).result()
     assert await stack.value("select count(*) from fic_page") == 0
 
@@ -133,11 +135,31 @@ async def test_x7_a_page_handed_in_while_the_site_refuses_is_read(stack: Harness
     number = int(url.rpartition("/")[2])
     page = await _page(stack, f"/works/{number}")
     stack.simulator.ao3.update_work(number, WorkSpec(deleted=True))
-    hold = _hold(stack)
+    hold = hold_next(stack, "after")
     await desk(stack).add(url, "mara", wait_seconds=0)
-    await eventually(lambda: _held(stack), what="the request to be held")
+    await until_held(stack)
     given = asyncio.create_task(desk(stack).add(url, "jo", page=page, wait_seconds=20))
     await eventually(lambda: stack.value("select count(*) from fic_page"), what="the page to be handed in")
-    stack.simulator.simulation.faults.release(hold)
+    stack.simulator.faults.release(hold)
     assert (await given).title == "Saved"
     assert (await desk(stack).show(url)).state == "done"
+
+
+async def test_x6_a_long_wait_continues_as_new_and_forgets_nobody(stack: Harness) -> None:
+    hold = hold_next(stack)
+    await desk(stack).add(work(stack, title="First"), "mara", wait_seconds=0)
+    await until_held(stack)
+    url = work(stack, title="Second")
+    waiting = await desk(stack).add(url, "mara", wait_seconds=0)
+    handle = stack.client.get_workflow_handle(waiting.workflow_id)
+    first_run = (await handle.describe()).run_id
+
+    async def another_run() -> bool:
+        await handle.signal("look_again")
+        return (await handle.describe()).run_id != first_run
+
+    await eventually(another_run, what="another run")
+    assert (await desk(stack).add(url, "jo", wait_seconds=0)).subscribers == 2
+    await release(stack, hold)
+    assert (await until_over(stack, waiting)).state == "done"
+    assert len(requests(stack)) == 2
