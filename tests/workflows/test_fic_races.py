@@ -155,7 +155,7 @@ async def test_x6_a_long_wait_continues_as_new_and_forgets_nobody(stack: Harness
     first_run = (await handle.describe()).run_id
 
     async def another_run() -> bool:
-        await handle.signal("look_again")
+        await asyncio.gather(*(handle.signal("look_again") for _ in range(40)))
         return (await handle.describe()).run_id != first_run
 
     await eventually(another_run, what="another run")
