@@ -220,7 +220,7 @@ class FicActivities:
                 return
             await self._ended(connection, job, "failed" if concluded.state is JobState.NOTP else "done", now)
         self._metrics.count_fic(ref.site, concluded.state)
-        await call_next(self._engine, self._client, ref.site, now)
+        await call_next(self._engine, self._client, ref.site)
 
     async def _ended(
         self, connection: AsyncConnection, job: dict[str, Any], event: str, now: datetime
@@ -286,7 +286,7 @@ class FicActivities:
                 await self._ended(connection, job, "failed", step.now)
         if ended is not None:
             self._metrics.count_fic(job["site"], code)
-        await call_next(self._engine, self._client, job["site"], step.now)
+        await call_next(self._engine, self._client, job["site"])
         return ended
 
     async def _put_off(

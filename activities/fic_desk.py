@@ -155,7 +155,7 @@ class FicDesk:
             gone = await jobs.clear(connection, ref.key)
         if gone:  # its workflow, if need be a new one, says so in replies that wait, and ends
             await look_after_fic(self._client, ref)
-            await call_next(self._engine, self._client, ref.site, datetime.now(UTC))
+            await call_next(self._engine, self._client, ref.site)
         return gone
 
     async def reset(self, url: str | None = None) -> int:
