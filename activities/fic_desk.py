@@ -170,7 +170,11 @@ class FicDesk:
                 )
             return taken_up
         ref = await self.normal_form(url)
-        return 1 if await self._begin_anew(ref, {JobState.ERROR}) else int(await self._take_up(ref))
+        if await self._begin_anew(ref, {JobState.ERROR}):
+            return 1
+        async with transaction(self._engine) as connection:
+            is_unfinished = bool(await jobs.unfinished(connection, key=ref.key))
+        return int(is_unfinished and await self._take_up(ref))
 
     async def override(self, url: str, moderator: str, reason: str | None = None) -> FicView:
         """This fic belongs here all the same: remembered, and applied to what was read already (F6)."""
@@ -287,7 +291,7 @@ def _unasked(ref: FicRef, moderator: str) -> FicView:
         state=JobState.PENDING,
         round=0,
         override_by=moderator,
-        waiting_for="nobody has asked for it yet; the override is remembered",
+        waiting_for="Nobody has asked for it yet; the override is remembered",
     )
 
 

@@ -43,8 +43,6 @@ class FicPlan(BaseModel):
     key: str = ""
     round: int = 0
     state: str = "?"
-    title: str = ""
-    site: str = ""
     wait_seconds: float | None = None
     why: str = ""
     position: int | None = None
@@ -170,7 +168,8 @@ class FicPlanner:
         return job["started_at"] is not None and bool(job["started_at"] + self.policy.expires_after < now)
 
     async def _give_up(self, connection: AsyncConnection, job: dict[str, Any], now: datetime) -> None:
-        waited = job["waiting_for"] or "its turn"
+        tried_for = duration(self.policy.expires_after.total_seconds())
+        why = f" ({job['waiting_for']})" if job["waiting_for"] else ""
         await jobs.finish(
             connection,
             job["key"],
@@ -178,7 +177,7 @@ class FicPlanner:
             JobState.ERROR,
             now=now,
             error_code=job["error_code"] or "expired",
-            error=job["error"] or f"Given up after {self.policy.expires_after}: it waited for {waited}.",
+            error=job["error"] or f"Given up: it was not read within {tried_for}{why}.",
         )
         await saved_pages.forget(connection, job["key"])
         await self.tell(connection, job["key"], "failed", now)
@@ -201,7 +200,5 @@ class FicPlanner:
             key=job["key"],
             round=job["round"],
             state=job["state"],
-            title=job["url"],
-            site=job["site"],
             **more,
         )

@@ -13,10 +13,10 @@ from fascicle.runtime.ship_rules import load_ship_rules
 from fascicle.sites.fic import OtherFicSites
 from fascicle.storage import fic as fics
 
-# What the HTTP client and other parts say in their own words.
 # What went wrong here, not there; of these, what says nothing about the page.
 NOT_ITS_FAULT = frozenset({"worker_lost", "store_down"})
 _OUR_OWN = NOT_ITS_FAULT | {"crashed"}
+# What the HTTP client says in its own words.
 _CODES = {"auth_failed": FicCode.LOGIN_REQUIRED, "bad_answer": FicCode.TRANSIENT}
 
 

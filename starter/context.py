@@ -1,6 +1,7 @@
 """How a command reaches the running stack, and how its errors become exit codes."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -20,7 +21,7 @@ from fascicle.runtime.embedded import EmbeddedError, read_running_stack
 from fascicle.runtime.logs import configure_logs
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, names_a_server
-from starter.output import print_error
+from starter.output import print_error, print_json
 
 _UNDEFINED_TABLE = "42P01"
 # Published by a stack whose keys are in its environment, where other shells do not see them.
@@ -98,16 +99,20 @@ async def reach() -> AsyncIterator[Reach]:
         yield Reach(dependencies, await connect())
 
 
-def run(command: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a command's coroutine; errors are told in a sentence: exit 2 for wrong usage, 1 for a failure."""
+def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
+    """Run a command's coroutine; errors are told in a sentence: exit 2 for wrong usage, 1 for a failure.
+
+    `as_json`: our own errors also as JSON on stdout, for programs that read nothing else.
+    """
     # A command speaks for itself, and stdout is for what was asked; the log is the worker's.
     configure_logs("ERROR", "console")
+    logging.getLogger("apprise").setLevel(logging.CRITICAL)
     try:
         asyncio.run(command())
-    except UsageError as error:
-        fail(error.message, 2)
     except FascicleError as error:
-        fail(error.message, 1)
+        if as_json:
+            print_json({"error_code": error.code, "reason": error.message})
+        fail(error.message, 2 if isinstance(error, UsageError) else 1)
     except EmbeddedError as error:
         fail(str(error), 1)
     except RPCError as error:

@@ -60,7 +60,7 @@ def preview(
             found = {"error_code": error.code, "error": error.message}
         print_json(found) if as_json else _show(found)
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def other_sites(url: str) -> FicRef | None:

@@ -30,7 +30,7 @@ Wait = Annotated[
         "--wait", help="Seconds to wait for the result (FASCICLE_FIC_INSTANT_SECONDS).", min=0, max=86400
     ),
 ]
-_COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "subscribers")
+_COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "error_code", "subscribers")
 
 
 def add(
@@ -50,6 +50,8 @@ def add(
 
     async def command() -> None:
         saved = None if page is None else page_in(page)
+        if saved is not None and not saved.strip():
+            raise UsageError("wrong_usage", f"{page} is empty. Save the page in your browser once more.")
         async with reach() as r:
             view = await open_desk(r.dependencies, r.client).add(
                 url, user, note=note, tags=",".join(tags or []).split(","), page=saved, wait_seconds=wait
@@ -60,7 +62,7 @@ def add(
         if not reachable:
             print_note(f"{user} has no channel to be told through: fascicle user add {user} --notify URL")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def update(
@@ -81,7 +83,7 @@ def update(
                 view = await desk.update(url, user, wait_seconds=wait)
             _tell_of(view, as_json)
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def list_jobs(
@@ -105,7 +107,7 @@ def list_jobs(
             rows = [_plain(view) | {"eta": _eta(view)} for view in views]
             print_table(_COLUMNS, rows, empty="No fics: fascicle fic add URL --user NAME")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def show(url: FicUrl, as_json: AsJson = False) -> None:
@@ -129,7 +131,7 @@ def show(url: FicUrl, as_json: AsJson = False) -> None:
         print_line("")
         print_table(("user", "note", "tags", "told", "subscribed_at"), people, empty="Nobody waits for it.")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def clear(url: FicUrl, as_json: AsJson = False) -> None:
@@ -142,7 +144,7 @@ def clear(url: FicUrl, as_json: AsJson = False) -> None:
             raise UsageError("not_in_queue", f"{url} is not in the queue: see `fascicle fic list`.")
         print_json({"url": url, "cleared": True}) if as_json else print_line(f"Cleared {plain(url)}")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def reset(
@@ -158,7 +160,7 @@ def reset(
             count = await desk.reset(url)
         print_json({"reset": count}) if as_json else print_line(f"Took up {count} stuck job(s)")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def override(
@@ -173,7 +175,7 @@ def override(
         async with _desk() as desk:
             _tell_of(await desk.override(url, moderator, reason), as_json)
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def channel(
@@ -186,6 +188,8 @@ def channel(
     async def command() -> None:
         async with reach() as r:
             desk = open_desk(r.dependencies, r.client)
+            if url is not None and off:
+                raise UsageError("wrong_usage", "Name a channel, or --off: one of both.")
             if url is not None:
                 check_is_text(url)
                 check_is_allowed(url, check_channel(url), r.dependencies.settings.channel_schemas)
@@ -198,7 +202,7 @@ def channel(
         else:
             print_line(plain(shown) if shown else "No channel: fascicle fic channel APPRISE-URL")
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 @asynccontextmanager

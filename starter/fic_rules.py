@@ -45,7 +45,7 @@ def try_rules(
         if not verdict.ok:
             raise typer.Exit(1)
 
-    run(command)
+    run(command, as_json=as_json)
 
 
 def _load(file: Path | None) -> ShipRules:
@@ -66,20 +66,21 @@ async def _fic(page: Path | None, url: str | None, fandoms: list[str], relations
         return Fic(site="", id="", url="", title="", fandoms=fandoms, relationships=relationships)
     if url is None:
         raise UsageError("wrong_usage", "Say with --url which address the page was saved from.")
+    body = page_in(page)
     try:
-        return await _work_in(page, url)
+        return await _work_in(body, url)
     except FascicleError as error:
         # Exit code 1 is for works that do not belong here; nothing is known of this one.
         raise UsageError(error.code, f"{page}: {error.message}") from error
 
 
-async def _work_in(page: Path, url: str) -> Fic:
+async def _work_in(body: bytes, url: str) -> Fic:
     # FanFicFare takes half a second to load; who tries tags needs none of this.
     from fascicle.domain.fic_url import normal_form
     from fascicle.sites.fanficfare import normal_form_of
 
     ref = normal_form(url, others=normal_form_of)
-    found = await read_saved(page_in(page), ref) if ref.kind is FicKind.WORK else None
+    found = await read_saved(body, ref) if ref.kind is FicKind.WORK else None
     if not isinstance(found, Fic):
         raise UsageError("wrong_usage", "rules are about single works; save the page of one.")
     return found

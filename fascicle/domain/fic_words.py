@@ -63,6 +63,8 @@ def describe(view: FicView, escape: Escape = str) -> str:
             return _named(view, escape) + _cooling_down(view, escape) + _company(view)
         case JobState.PROCESSING:
             return _named(view, escape) + f"{site_name(view.site)} is being asked right now." + _company(view)
+        case _ if view.round == 0:  # no job: somebody decided about it beforehand
+            return _sentence(escape(view.waiting_for or "Nobody has asked for it yet"))
         case _:
             return _named(view, escape) + _waiting(view, escape) + _company(view)
 

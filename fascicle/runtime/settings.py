@@ -202,7 +202,7 @@ class Settings(BaseSettings):
     """How long a submitter is kept waiting for a result before the job is left to itself (F4)."""
     fic_attempts: int = Field(5, ge=1)
     fic_retry_seconds: Seconds = 60
-    """Before the second attempt of a job; doubled before each further one."""
+    """Before the second attempt of a job; doubled before each further one, up to five minutes."""
     fic_expire_hours: Seconds = 24
     """A job that is not done so long after its turn came is given up."""
     fic_kept_days: Seconds = 90
@@ -212,7 +212,7 @@ class Settings(BaseSettings):
     fic_processes: int = Field(1, ge=1, le=16)
     """Processes that read pages of sites other than AO3."""
     ship_rules: Path = Path("ship_rules.yaml")
-    """Which fics belong here (docs/fics.md). No such file: all of them."""
+    """Which fics belong here (docs/fic-rules.md). No such file: all of them."""
 
     discord_url: BaseUrl = "https://discord.com/api/v10"
     discord_public_key: str | None = None

@@ -108,15 +108,6 @@ async def token_of(vault: Vault, reply: StoredReply) -> SecretStr:
     )
 
 
-async def show_reply(connection: AsyncConnection, reply_id: int, shown: str) -> None:
-    """The reply says so now, and will be edited again."""
-    await connection.execute(
-        text("""update discord_reply set shown = :shown, attempts = 0, last_error = null
-                where id = :id and state = 'open'"""),
-        {"id": reply_id, "shown": shown},
-    )
-
-
 async def settle_reply(connection: AsyncConnection, reply_id: int, shown: str) -> None:
     """The reply says its last word."""
     await connection.execute(

@@ -84,7 +84,7 @@ async def subscribe(
 
 
 async def subscribe_earlier_ones(connection: AsyncConnection, key: str) -> None:
-    """Whoever waited for the round that failed waits for this one."""
+    """Whoever waited for the round before waits for this one."""
     await connection.execute(
         text("""update fic_subscriber s set round = job.round, waits_until = null from fic_job job
                 where job.key = :key and s.job_key = job.key and s.round = job.round - 1"""),
@@ -237,14 +237,16 @@ async def clear(connection: AsyncConnection, key: str) -> bool:
     return gone.rowcount == 1
 
 
-async def unfinished(connection: AsyncConnection, *, limit: int = 10_000) -> list[dict[str, Any]]:
-    """All jobs that are to be done, or of which somebody is still to be told, oldest first."""
+async def unfinished(
+    connection: AsyncConnection, *, key: str | None = None, limit: int = 10_000
+) -> list[dict[str, Any]]:
+    """Jobs that are to be done, or of which somebody is still to be told, oldest first; all, or that one."""
     rows = await connection.execute(
         text(f"""select key, site, kind, site_id as id, url from fic_job job
-                 where {WAITING} or exists (
-                   select 1 from delivery d where d.fic_key = job.key and d.state in ('pending', 'sending'))
+                 where (cast(:key as text) is null or key = :key) and ({WAITING} or exists (
+                   select 1 from delivery d where d.fic_key = job.key and d.state in ('pending', 'sending')))
                  order by {TURN_AT}, key limit :limit"""),
-        {"limit": limit},
+        {"key": key, "limit": limit},
     )
     return [dict(row) for row in rows.mappings()]
 

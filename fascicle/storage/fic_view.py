@@ -14,13 +14,15 @@ from fascicle.storage.fic_job import TURN_AT, WAITING
 
 # A site's fics all wait while its gate is shut; that is their state then.
 _SHOWN = f"case when {WAITING} and gate.blocked_until > clock_timestamp() then 'cooldown' else job.state end"
+# Subscribers: while it waits, those who wait with it; then all who ever asked.
 _FACTS = f"""
 select job.*, fic.title, fic.hidden_works, gate.name as gate,
   {_SHOWN} as shown,
   case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as blocked_reason,
   greatest(0, extract(epoch from greatest(gate.next_at, gate.blocked_until, job.not_before)
                                  - clock_timestamp()))::float8 as gate_wait,
-  (select count(*) from fic_subscriber s where s.job_key = job.key) as subscribers,
+  (select count(*) from fic_subscriber s where s.job_key = job.key
+     and (s.round = job.round or not ({WAITING}))) as subscribers,
   (select u.name from fic_subscriber s join app_user u on u.id = s.user_id where s.job_key = job.key
    order by s.subscribed_at, u.name limit 1) as requested_by,
 """

@@ -112,7 +112,8 @@ class Deeds:
         return _told(await self._desk().update(asked.url, asked.user, reply=asked.reply))
 
     async def _queue(self, asked: Asked) -> Said:
-        return Said(describe_queue(await self._desk().queue(_SHOWN), escape_markdown))
+        waiting = [view for view in await self._desk().queue(_SHOWN) if not view.finished]
+        return Said(describe_queue(waiting, escape_markdown))
 
     async def _reset(self, asked: Asked) -> Said:
         number = await self._desk().reset()

@@ -50,6 +50,7 @@ def test_durations(seconds: float, words: str) -> None:
         ({"site": "elsewhere.test", "title": "Salt"}, "Salt: Waiting in elsewhere.test's queue."),
         ({"subscribers": 3, "position": 1}, "Next in AO3's queue. 3 people wait for it."),
         ({"state": JobState.PROCESSING}, "AO3 is being asked right now."),
+        ({"round": 0, "waiting_for": "Nobody has asked for it yet"}, "Nobody has asked for it yet."),
         (
             {"state": JobState.COOLDOWN, "eta_seconds": 600, "waiting_for": "it answered 503 three times."},
             "AO3 is left in peace for a while, this one has its turn in about 10 min: "

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.sites.ao3_pages import blurb, error_page, mystery, place, series_page, work_page
@@ -79,6 +80,8 @@ def test_f9_a_preview_of_nothing_is_wrong_usage(desk: Desk, file: str, url: str,
     refused = desk.fascicle("fic", "preview", file, "--url", url)
     assert refused.code == 2
     assert reason in refused.said()
+    told = desk.fascicle("fic", "preview", file, "--url", url, "--json")
+    assert reason in orjson.loads(told.out)["reason"]
 
 
 def _preview(desk: Desk, page: bytes, url: str) -> Any:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import orjson
+
 from simulator.ao3.records import WorkSpec
 from tests.starter.conftest import Running
 from tests.starter.test_temporal_cli import COMMANDS, temporal
@@ -24,19 +26,23 @@ def test_f8_a_fic_from_the_address_to_the_last_word(running: Running, tmp_path: 
     listed = running.json("fic", "list", "--state", "done", "--user", "ann")
     assert {view["title"] for view in listed} == {fits.title, "Elsewhere"}
     assert running.json("fic", "reset") == {"reset": 0}
+    assert running.json("fic", "reset", f"{ARCHIVE}/{fits.id}") == {"reset": 0}  # done is not stuck
     assert running.json("fic", "clear", f"{ARCHIVE}/{other.id}")["cleared"]
     assert running.fascicle("fic", "show", f"{ARCHIVE}/{other.id}").code == 2
     page = tmp_path / "page.html"
+    page.write_text(" ")
+    hand_in = ("fic", "add", f"{ARCHIVE}/{other.id}", "--user", "ann", "--page", str(page))
+    empty = running.fascicle(*hand_in, "--json")
+    assert (empty.code, "is empty" in orjson.loads(empty.out)["reason"]) == (2, True)
     page.write_text("<html>nothing</html>")
-    broken = running.json(
-        "fic", "add", f"{ARCHIVE}/{other.id}", "--user", "ann", "--page", str(page), "--wait", "20"
-    )
+    broken = running.json(*hand_in, "--wait", "20")
     assert broken["error_code"] == "parser_broken"
 
 
 def test_f5_the_communitys_channel_is_shown_without_its_secret(running: Running) -> None:
     running.fascicle("fic", "channel", "json://127.0.0.1:9/secret").said()
     assert running.json("fic", "channel") == {"channel": "json://…"}
+    assert running.fascicle("fic", "channel", "json://127.0.0.1:9/other", "--off").code == 2
     assert running.json("fic", "channel", "--off") == {"channel": None}
 
 

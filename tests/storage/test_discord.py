@@ -77,7 +77,7 @@ async def test_x5_the_token_is_stored_encrypted_and_bound_to_its_row(
     assert await keep(engine, other_vault) != reply.id
 
 
-async def test_a_reply_is_shown_fails_and_is_settled_once(engine: AsyncEngine, vault: Vault) -> None:
+async def test_a_reply_fails_and_is_settled_once(engine: AsyncEngine, vault: Vault) -> None:
     reply_id = await keep(engine, vault)
     later = datetime(2030, 1, 1, tzinfo=UTC)
     async with transaction(engine) as connection:
@@ -85,14 +85,11 @@ async def test_a_reply_is_shown_fails_and_is_settled_once(engine: AsyncEngine, v
         assert await discord.record_failure(connection, reply_id, "again", later) == 2
         (reply,) = await discord.open_replies(connection, JOB)
         assert (reply.attempts, reply.next_attempt_at) == (2, later)
-        await discord.show_reply(connection, reply_id, "Second in the queue")
-        (reply,) = await discord.open_replies(connection, JOB)
-        assert (reply.shown, reply.attempts) == ("Second in the queue", 0)
         await discord.settle_reply(connection, reply_id, "Done")
         assert await discord.open_replies(connection, JOB) == []
         assert await discord.lost(connection, reply_id, "too late") is None
         assert await discord.record_failure(connection, reply_id, "late", later) == 0
-        await discord.show_reply(connection, reply_id, "Late")
+        await discord.settle_reply(connection, reply_id, "Late")
         shown = await connection.scalar(text("select shown from discord_reply"))
     assert shown == "Done"
 

@@ -97,6 +97,21 @@ async def test_f2_the_queue_in_its_order_with_the_positions_that_each_job_has(en
     assert [shown.key for shown in waiting] == [_ref(2).key, _ref(5).key]
 
 
+async def test_f2_only_those_who_asked_for_this_round_are_said_to_wait(engine: AsyncEngine) -> None:
+    key = _ref(1).key
+    async with transaction(engine) as connection:
+        await jobs.open_job(connection, _ref(1), NOW)
+        for user in ("u1", "u2"):
+            await connection.execute(text("insert into app_user (id, name) values (:u, :u)"), {"u": user})
+            await jobs.subscribe(connection, key, user, note=None, tags=(), waits_until=None)
+        await jobs.finish(connection, key, 1, JobState.DONE, now=NOW)
+        seen = [await view(connection, key, {})]
+        await jobs.begin_round(connection, key, NOW)
+        await jobs.subscribe(connection, key, "u2", note=None, tags=(), waits_until=None)
+        seen.append(await view(connection, key, {}))
+    assert [shown and shown.subscribers for shown in seen] == [2, 1]
+
+
 async def test_f8_with_a_job_that_was_done_long_ago_goes_what_was_said_of_it(engine: AsyncEngine) -> None:
     async with transaction(engine) as connection:
         await connection.execute(text("insert into channel (purpose, url) values ('fics', 'json://sink')"))

@@ -102,6 +102,12 @@ async def test_what_is_no_interaction_is_refused_without_repeating_it(
     assert TOKEN not in answer.text
 
 
+async def test_f8_the_queue_is_what_waits_and_not_what_is_done(guild: Guild) -> None:
+    guild.desk.answer = a_view(JobState.DONE, title="Salt")
+    _, shown = await guild.use(rec("queue"))
+    assert "The queue is empty" in str(shown)
+
+
 @pytest.mark.parametrize(
     ("body", "asked", "shown", "private"),
     [
