@@ -100,6 +100,8 @@ class FicActivities:
             assert job is not None
             if job["state"] in FINISHED and await _is_to_be_read_again(connection, job, enlist):
                 await jobs.begin_round(connection, key, now)
+                if job["state"] == JobState.ERROR:
+                    await jobs.subscribe_earlier_ones(connection, key)
             # In one order, so that two crowds do not wait for each other.
             for asked in sorted(enlist.subscriptions, key=lambda asked: asked.user):
                 user_id = await library.find_user(connection, asked.user)

@@ -190,9 +190,12 @@ async def test_f8_what_failed_is_tried_again_for_all_who_waited(stack: Harness) 
     failed = await until_over(stack, await desk(stack).add(url, "mara", wait_seconds=0))
     assert failed.error_code == "not_found"
     stack.simulator.ao3.update_work(int(url.rpartition("/")[2]), WorkSpec(deleted=False, title="Late"))
-    assert await desk(stack).reset(url) == 1
-    assert (await until_over(stack, failed)).state == "done"
+    # Somebody else asks: whoever waited in vain hears of it, too.
+    assert (await until_over(stack, await desk(stack).add(url, "jo", wait_seconds=0))).state == "done"
     assert len(told(stack, "mara")) == 2
+    stack.simulator.ao3.update_work(int(url.rpartition("/")[2]), WorkSpec(deleted=True))
+    assert (await desk(stack).update(url, "mara", wait_seconds=20)).error_code == "not_found"
+    assert await desk(stack).reset(url) == 1
 
 
 async def test_f8_a_saved_page_is_read_without_asking_its_site(stack: Harness) -> None:
