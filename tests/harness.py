@@ -36,13 +36,15 @@ async def eventually(
     condition: Callable[[], Awaitable[T]], *, within: float = 40.0, what: str = "the condition"
 ) -> T:
     """Wait until `condition` gives something true, and return it."""
-    deadline = time.monotonic() + within
+    began = time.monotonic()
     while True:
         value = await condition()
         if value:
             return value
-        assert time.monotonic() < deadline, f"{what} did not come about within {within} s; last: {value!r}"
-        await asyncio.sleep(0.05)
+        waited = time.monotonic() - began
+        assert waited < within, f"{what} did not come about within {within} s; last: {value!r}"
+        # Whatever takes long is looked for less often: looking costs more than the work of many tests.
+        await asyncio.sleep(min(0.25, max(0.03, waited / 10)))
 
 
 def adapter_variables(simulator: RunningSimulator) -> dict[str, str]:
