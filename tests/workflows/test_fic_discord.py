@@ -36,7 +36,9 @@ async def test_f5_a_reply_says_that_they_wait_and_then_what_became_of_it(
     await release(stack, hold)
     await eventually(lambda: _shows(stack, "Done"), what="the reply to be edited")
     assert r"A \*starred\* title" in str(stack.simulator.discord.shown(TOKEN))
-    assert await stack.value("select state from discord_reply") == "settled"
+    await eventually(
+        lambda: stack.value("select state = 'settled' from discord_reply"), what="the reply to be settled"
+    )
 
 
 async def test_f5_a_reply_that_is_too_old_is_answered_in_its_channel(stack: Harness, guild: Guild) -> None:

@@ -66,7 +66,11 @@ async def test_c16_a_release_wakes_its_source_and_no_other(stack: Harness) -> No
     assert looks(stack, quiet) == before
     assert len(stack.simulator.sink.messages("ann")) == 1
     # News fetched, the source relies on the sweep again.
-    assert "the sweep watches" in (await stack.status(source))["next_poll_reason"]
+    await eventually(lambda: _relies_on_the_sweep(stack, source), what="the source to rely on the sweep")
+
+
+async def _relies_on_the_sweep(stack: Harness, source: dict[str, Any]) -> bool:
+    return "the sweep watches" in (await stack.status(source))["next_poll_reason"]
 
 
 # Rests long enough to be stopped at rest: what a stopped worker holds is given up only after 15 s.
