@@ -214,6 +214,32 @@ class Settings(BaseSettings):
     ship_rules: Path = Path("ship_rules.yaml")
     """Which fics belong here (docs/fic-rules.md). No such file: all of them."""
 
+    youtube_url: BaseUrl = "https://www.youtube.com"
+    spotify_url: BaseUrl = "https://open.spotify.com"
+    soundcloud_url: BaseUrl = "https://soundcloud.com"
+    feed_interval_seconds: float = Field(1, ge=0)
+    """Between two requests for feeds to one host."""
+    feed_min_seconds: Seconds = 300
+    """No feed is looked at more often, whatever its cadence, and none less often than ..."""
+    feed_max_seconds: Seconds = 86_400
+    """... unless the person who runs it chose a slower cadence. What a site asks for is heeded up to here."""
+    feed_moved_after: int = Field(3, ge=1)
+    """A permanent redirect is adopted after so many sightings in a row."""
+    feed_max_entries: int = Field(5000, ge=1)
+    """Of a longer feed the newest are taken."""
+    feed_processes: int = Field(1, ge=0, le=16)
+    """Processes that read feeds. None: a thread of the worker does."""
+    enrich: bool = True
+    """Look at the page behind each item that reached an inbox: picture, length, language, reading time."""
+    enrich_interval_seconds: float = Field(2, ge=0)
+    """Between two such requests to one host."""
+    run_kept_days: Seconds = 30
+    """How long the record of an ingestion run is kept; of those that found nothing, two days."""
+    document_kept_days: Seconds = 7
+    """How long the document of a run that found something is kept for a replay."""
+    item_kept_days: Seconds = 365
+    """How long an item stays that everybody archived and that its feeds no longer list."""
+
     discord_url: BaseUrl = "https://discord.com/api/v10"
     discord_public_key: str | None = None
     """Set: the ops server answers Discord's interactions (docs/discord.md)."""
@@ -327,6 +353,16 @@ class Settings(BaseSettings):
     def fic_gate(self) -> GatePolicy:
         """Of each other fic site."""
         return GatePolicy(self.fic_interval_seconds, jitter=0.5)
+
+    @property
+    def feed_gate(self) -> GatePolicy:
+        """Of each host that has feeds."""
+        return GatePolicy(self.feed_interval_seconds)
+
+    @property
+    def page_gate(self) -> GatePolicy:
+        """Of each host whose pages items lead to."""
+        return GatePolicy(self.enrich_interval_seconds)
 
     @property
     def fic_bases(self) -> dict[str, str]:

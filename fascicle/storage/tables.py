@@ -18,10 +18,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from fascicle.storage import fic_tables, publishing_tables
+from fascicle.storage import feed_tables, fic_tables, publishing_tables
 from fascicle.storage.table_parts import big_id, metadata, reference, time
 
-__all__ = ["fic_tables", "metadata", "publishing_tables"]
+__all__ = ["feed_tables", "fic_tables", "metadata", "publishing_tables"]
 
 _MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
 
@@ -41,7 +41,8 @@ source = Table(
     "source",
     metadata,
     Column("id", Text, primary_key=True),
-    reference("series_id", "series.id"),
+    # A series on a site; null: a feed, whose instalments are items instead of chapters.
+    Column("series_id", ForeignKey("series.id", ondelete="CASCADE")),
     Column("site", Text, nullable=False),
     Column("site_key", Text, nullable=False),
     Column("url", Text, nullable=False),

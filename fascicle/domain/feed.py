@@ -1,0 +1,83 @@
+"""Feeds (I1–I7): what a document yields, and the states of what people do with it."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+
+class FeedKind(StrEnum):
+    """What a feed is to people. The exact format (`rss20`, `atom10` …) is told apart from it."""
+
+    RSS = "rss"
+    RDF = "rdf"
+    ATOM = "atom"
+    JSON = "json"
+    YOUTUBE = "youtube"
+    PODCAST = "podcast"
+
+
+class SubscriptionState(StrEnum):
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    UNSUBSCRIBED = "UNSUBSCRIBED"
+
+
+class ItemState(StrEnum):
+    INBOX = "INBOX"
+    BOOKMARKED = "BOOKMARKED"
+    ARCHIVED = "ARCHIVED"
+
+
+class Entry(BaseModel):
+    """One entry of a feed, read but not yet sanitised."""
+
+    key: str
+    """Its id within the feed: unique in the document, the same at every reading of it."""
+    guid: str | None = None
+    """The id as the feed gives it, however useless."""
+    url: str | None = None
+    title: str = ""
+    summary: str | None = None
+    """HTML as the feed has it; sanitised as the last step before storing."""
+    content: str | None = None
+    author: str | None = None
+    published_at: datetime | None = None
+    updated_at: datetime | None = None
+    language: str | None = None
+    image_url: str | None = None
+    media_url: str | None = None
+    media_type: str | None = None
+    duration_seconds: int | None = None
+    categories: list[str] = []
+    provider: str | None = None
+    """Whose id `provider_item_id` is: `youtube`, `podcast`; None: it is known by its address alone."""
+    provider_item_id: str | None = None
+
+
+class ParsedFeed(BaseModel):
+    kind: FeedKind
+    format: str
+    title: str = ""
+    site_url: str | None = None
+    description: str | None = None
+    language: str | None = None
+    image_url: str | None = None
+    guid: str | None = None
+    """`podcast:guid`, the same for all mirrors of a podcast."""
+    moved_to: str | None = None
+    """`itunes:new-feed-url`."""
+    ttl_seconds: int | None = None
+    entries: list[Entry] = []
+    entries_total: int = 0
+    """As many as the document has; `entries` may be fewer."""
+    skipped: int = 0
+    """Entries with nothing in them: no id, no address, no words."""
+
+
+class FeedLink(BaseModel):
+    """A feed that a page points at."""
+
+    url: str
+    title: str = ""
+    type: str = ""
