@@ -42,6 +42,7 @@ from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
 from workflows.fic import ParseFicWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
+from workflows.item import IngestItemWorkflow
 from workflows.mail import MailWorkflow
 from workflows.notify import NotifyWorkflow
 from workflows.publish import PublishPostWorkflow
@@ -56,6 +57,7 @@ WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
     SweepWorkflow,
     IngestChapterWorkflow,
+    IngestItemWorkflow,
     NotifyWorkflow,
     PublishPostWorkflow,
     ParseFicWorkflow,

@@ -12,6 +12,9 @@ from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
 from activities.discord import DiscordActivities
+from activities.feed import FeedActivities
+from activities.feed_books import FeedBooks
+from activities.feed_items import FeedStore
 from activities.fic import FicActivities
 from activities.fic_plan import FicPlanner, fic_policy
 from activities.fic_result import Reader
@@ -41,7 +44,7 @@ def activities_by_queue(
 ) -> dict[str, list[Callable[..., Any]]]:
     """Which activities each task queue serves."""
     settings, engine = dependencies.settings, dependencies.engine
-    policy = _poll_policy(settings)
+    policy = poll_policy(settings)
     sweep = SweepActivities(engine, dependencies.sites, client, _sweep_policy(settings), metrics)
     source = SourceActivities(engine, dependencies.sites, policy, metrics)
     delay = settings.notify_delay_seconds
@@ -83,6 +86,7 @@ def activities_by_queue(
     cleanup = StorageCleanupActivities(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )
+    feed = FeedActivities(engine, dependencies.feeds, feed_books(settings), metrics)
     fic = _fic_activities(client, dependencies, metrics)
     discord = DiscordActivities(
         engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault
@@ -115,9 +119,12 @@ def activities_by_queue(
             fic.enlist_subscribers,
             fic.plan_fic,
             fic.record_fic_failure,
+            feed.store_item,
         ],
         FETCH_QUEUE: [
             source.poll_source,
+            feed.poll_feed,
+            feed.replay_run,
             backfill.backfill_source,
             replay.find_chapters,
             sweep.sweep_site,
@@ -135,6 +142,10 @@ def activities_by_queue(
     }
 
 
+def feed_books(settings: Settings) -> FeedBooks:
+    return FeedBooks(FeedStore(enrich=settings.enrich), poll_policy(settings))
+
+
 def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics) -> FicActivities:
     planner = FicPlanner(dependencies.engine, fic_policy(dependencies.settings))
     reader = Reader(dependencies.other_fics, dependencies.settings.ship_rules)
@@ -149,7 +160,7 @@ def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics
     )
 
 
-def _poll_policy(settings: Settings) -> PollPolicy:
+def poll_policy(settings: Settings) -> PollPolicy:
     sweep_interval = timedelta(seconds=settings.sweep_seconds)
     return PollPolicy(
         intervals=settings.intervals,
@@ -161,6 +172,9 @@ def _poll_policy(settings: Settings) -> PollPolicy:
         sweep_overlap=timedelta(seconds=settings.sweep_overlap_seconds),
         sweep_is_fresh_for=(FAILURES_UNTIL_LOST + 4) * sweep_interval + timedelta(minutes=1),
         sweep_net=timedelta(hours=settings.sweep_net_hours),
+        feed_shortest=timedelta(seconds=settings.feed_min_seconds),
+        feed_longest=timedelta(seconds=settings.feed_max_seconds),
+        feed_moved_after=settings.feed_moved_after,
     )
 
 

@@ -11,6 +11,7 @@ from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence, Plan, plan_next_check
 from fascicle.domain.chapter import ListedChapter
 from fascicle.storage import chapter as chapters
+from fascicle.storage import feed as feeds
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.source import Source
 
@@ -33,6 +34,10 @@ class PollPolicy:
     sweep_overlap: timedelta = timedelta(0)
     sweep_is_fresh_for: timedelta = timedelta(0)
     sweep_net: timedelta = timedelta(0)
+    feed_shortest: timedelta = timedelta(0)
+    feed_longest: timedelta = timedelta(days=1)
+    feed_moved_after: int = 3
+    """Sightings of a permanent redirect until it is believed."""
 
 
 async def next_check(
@@ -46,15 +51,9 @@ async def next_check(
 ) -> Plan:
     """`last_new_at` is news of this very poll; `trust_sweep` False keeps the source's own time."""
     spread = random.uniform(-1, 1)  # noqa: S311
-    stored = await chapters.release_times(connection, source.series_id, limit=_RELEASES)
-    own = plan_next_check(
-        now=now,
-        releases=[*stored, last_new_at] if last_new_at else stored,
-        last_new_at=max((t for t in (source.last_new_at, last_new_at) if t), default=None),
-        intervals=policy.intervals,
-        pinned=source.pinned_cadence,
-        spread=spread,
-    )
+    own = await _own_time(connection, source, policy, now, last_new_at, spread)
+    if source.is_feed:
+        return await _with_patience(connection, source, policy, now, own)
     # Who looks more often than the sweep does would only lose by relying on it.
     is_faster = own.next_check_at - now <= policy.sweep_interval
     if is_faster or not trust_sweep or source.pinned_cadence:
@@ -65,6 +64,48 @@ async def next_check(
     if swept_at is None or now - swept_at >= policy.sweep_is_fresh_for:
         return own
     return _net(source, policy, now, own, spread)
+
+
+async def _own_time(
+    connection: AsyncConnection,
+    source: Source,
+    policy: PollPolicy,
+    now: datetime,
+    last_new_at: datetime | None,
+    spread: float,
+) -> Plan:
+    if source.is_feed:
+        stored = await feeds.release_times(connection, source.id, limit=_RELEASES)
+    else:
+        stored = await chapters.release_times(connection, source.series_id, limit=_RELEASES)
+    return plan_next_check(
+        now=now,
+        releases=[*stored, last_new_at] if last_new_at else stored,
+        last_new_at=max((t for t in (source.last_new_at, last_new_at) if t), default=None),
+        intervals=policy.intervals,
+        pinned=source.pinned_cadence,
+        spread=spread,
+    )
+
+
+async def _with_patience(
+    connection: AsyncConnection, source: Source, policy: PollPolicy, now: datetime, own: Plan
+) -> Plan:
+    """A feed is looked at no sooner than its site asks for, within what is reasonable (I1)."""
+    feed = await feeds.get(connection, source.id)
+    asked = timedelta(seconds=feed.patience_seconds or 0) if feed else timedelta(0)
+    delay = max(own.next_check_at - now, policy.feed_shortest)
+    longest = max(policy.feed_longest, policy.intervals[own.cadence] if source.pinned_cadence else timedelta(0))
+    if asked > delay:
+        delay, reason = asked, f"{own.reason}, but the site asks for {_rounded(min(asked, longest))}"
+    else:
+        reason = own.reason
+    return Plan(cadence=own.cadence, next_check_at=now + min(delay, longest), reason=reason)
+
+
+def _rounded(length: timedelta) -> str:
+    minutes = length / timedelta(minutes=1)
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"
 
 
 def _net(source: Source, policy: PollPolicy, now: datetime, own: Plan, spread: float) -> Plan:

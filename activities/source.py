@@ -21,8 +21,10 @@ from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
+from fascicle.storage import run as runs
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
+from fascicle.storage.run import Run
 from fascicle.storage.source import Source
 
 # Failures of ours must not open the circuit of a source that did nothing wrong.
@@ -62,6 +64,14 @@ class PollInput(BaseModel):
     """The sweep says that there is something new."""
 
 
+class DueItem(BaseModel):
+    """An item whose page is to be looked at."""
+
+    item_id: int
+    title: str
+    host: str = ""
+
+
 class PollResult(BaseModel):
     gone: bool = False
     wait: Wait | None = None
@@ -70,6 +80,12 @@ class PollResult(BaseModel):
     """The whole list is to be read and stored: first sync, too much news for a workflow each, or its time."""
     owed: bool = False
     """Chapters stored earlier are still to be told: the one who should have done it failed."""
+    items: list[DueItem] = []
+    """Of a feed: what is to be enriched. The items themselves are stored with the poll."""
+    told: str = ""
+    """Of a feed: what became of its document, for people."""
+    pause: str = ""
+    """It is not to be polled any more until somebody says so: why."""
     facts: SourceFacts | None = None
 
 
@@ -114,14 +130,14 @@ class SourceActivities:
 
     async def _poll(self, source: Source, poll: PollInput) -> PollResult:
         now = poll.now
-        everything = PollResult(bulk=True, facts=_facts(source, now))
+        everything = PollResult(bulk=True, facts=facts_meanwhile(source, now))
         # The sweep's news are fetched first: a listing would store, in a batch, what a child is to tell.
         if source.first_synced_at is None or (not poll.woken and self._complete_listing_due(source, now)):
             return everything
         try:
             new = await self._look_for_new(source, now)
         except MustWait as wait:
-            return PollResult(wait=as_wait(wait), facts=_facts(source, now))
+            return PollResult(wait=as_wait(wait), facts=facts_meanwhile(source, now))
         if len(new) > self._policy.children_per_poll:
             return everything
         missed = not poll.woken and is_missed_by_sweep(source, self._policy, now, new)
@@ -149,6 +165,8 @@ class SourceActivities:
             if source is None or source.removed_at is not None:
                 return None
             state, plan = await self._after_failure(connection, source, failure)
+            if source.is_feed:
+                await runs.record(connection, failed_run(source.id, failure.now, failure.error))
             await sources.record_failure(
                 connection, source.id, now=failure.now, state=state, plan=plan, error=failure.error
             )
@@ -156,7 +174,7 @@ class SourceActivities:
             if not is_ours and (not failure.error.retryable or state.circuit is Circuit.OPEN):
                 await self._bury(connection, failure)
         self._metrics.count_poll(source.site, "failed")
-        return _facts_of(source, plan, state.circuit, state.failures)
+        return facts_of(source, plan, state.circuit, state.failures)
 
     @activity.defn
     async def record_pause(self, pause: PauseInput) -> None:
@@ -176,7 +194,7 @@ class SourceActivities:
             if source.breaker.circuit is not Circuit.CLOSED or due < plan.next_check_at:
                 plan = Plan(cadence=plan.cadence, next_check_at=due, reason=source.next_check_reason or "")
             await sources.set_next_check(connection, source.id, plan)
-        return _facts_of(source, plan, source.breaker.circuit, source.breaker.failures)
+        return facts_of(source, plan, source.breaker.circuit, source.breaker.failures)
 
     async def _look_for_new(self, source: Source, now: datetime) -> list[ListedChapter]:
         """Newest first, page by page, until a page holds nothing unknown."""
@@ -263,15 +281,15 @@ class SourceActivities:
         return last is None or now - last >= self._policy.complete_every
 
 
-def _facts(source: Source, now: datetime) -> SourceFacts:
+def facts_meanwhile(source: Source, now: datetime) -> SourceFacts:
     """Of a source in the middle of its poll: it is due as long as that is not over."""
     cadence = cadence_of(last_new_at=source.last_new_at, now=now, pinned=source.pinned_cadence)
     circuit = breaker.at_poll(source.breaker, now).circuit
     plan = Plan(cadence=cadence, next_check_at=now, reason="this poll")
-    return _facts_of(source, plan, circuit, source.breaker.failures)
+    return facts_of(source, plan, circuit, source.breaker.failures)
 
 
-def _facts_of(
+def facts_of(
     source: Source, plan: Plan, circuit: Circuit, failures: int, chapter_count: int | None = None
 ) -> SourceFacts:
     return SourceFacts(
@@ -284,6 +302,18 @@ def _facts_of(
         next_check_at=plan.next_check_at,
         reason=plan.reason,
         chapters=source.chapters if chapter_count is None else chapter_count,
+    )
+
+
+def failed_run(source_id: str, now: datetime, error: ErrorRecord) -> Run:
+    return Run(
+        source_id=source_id,
+        outcome="failed",
+        started_at=now,
+        finished_at=now,
+        http_status=error.http_status,
+        error_code=error.error_code,
+        error=error.message,
     )
 
 
@@ -314,4 +344,4 @@ async def record_success(
     )
     if source.breaker.failures:
         await dead_letter.resolve(connection, "poll", source.id, now)
-    return _facts_of(source, plan, Circuit.CLOSED, 0, stored)
+    return facts_of(source, plan, Circuit.CLOSED, 0, stored)

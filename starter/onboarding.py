@@ -1,6 +1,5 @@
 """Adding sources, and making sure that every source has its workflow."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,21 +16,19 @@ from temporalio.service import RPCError, RPCStatusCode
 from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
-from fascicle.domain.errors import MustWait, PermanentError, UsageError
+from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.names import notify_workflow_id, source_workflow_id, sweep_workflow_id
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.sites.base import ChapterSite
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
+from starter.patience import patiently
 from starter.posting import ensure_publishing
 from starter.starting import notify_again, start_or_join, stop_workflow
 from workflows.source_state import SourceInput
 from workflows.sweep import SweepWorkflowInput
-
-_LONGEST_WAIT = 120.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ async def add_source(
     if known is not None and known.removed_at is None:
         await ensure_workflow(dependencies, client, known.id)
         return Onboarded(await _row(dependencies, known.id), created=False)
-    info = await _series_info(site, key, on_wait)
+    info = await patiently(lambda: site.series(key), on_wait)
     return await add_known_series(
         dependencies,
         client,
@@ -129,6 +126,7 @@ async def ensure_workflow(
                 [
                     SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
                     for name, value in pairs.items()
+                    if value
                 ]
             ),
         )
@@ -233,20 +231,6 @@ def _check_not_empty(wanted: str, what: str) -> None:
         raise UsageError("wrong_usage", f"Which {what}? Give an id or a title. See `fascicle source list`.")
 
 
-async def _series_info(site: ChapterSite, key: str, on_wait: Callable[[str], None]) -> SeriesInfo:
-    """A person is waiting, so short waits are sat out here."""
-    waited = 0.0
-    while True:
-        try:
-            return await site.series(key)
-        except MustWait as wait:
-            waited += wait.seconds
-            if waited > _LONGEST_WAIT:
-                raise
-            on_wait(f"{wait.message}; waiting {wait.seconds:.0f} s")
-            await asyncio.sleep(wait.seconds)
-
-
 async def _row(dependencies: Dependencies, source_id: str) -> dict[str, Any]:
     async with transaction(dependencies.engine) as connection:
         rows = await sources.listing(connection, source_id)
@@ -259,7 +243,7 @@ def _workflow_input(row: dict[str, Any]) -> SourceInput:
     return SourceInput(
         source_id=row["id"],
         site=row["site"],
-        series_id=row["series_id"],
+        series_id=row["series_id"] or "",
         title=row["title"],
         cadence=Cadence(row["cadence"]),
         circuit=Circuit(row["circuit"]),

@@ -12,9 +12,10 @@ with workflow.unsafe.imports_passed_through():
 
     from activities.chapter import IngestInput
     from activities.dead_letter import DeadLetterActivities, Letter, LetterPage, LettersInput, ReopenInput
-    from fascicle.domain.names import ingest_workflow_id, source_workflow_id
+    from fascicle.domain.names import ingest_workflow_id, item_workflow_id, source_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
+    from workflows.item import IngestItemInput
 
 _PRIORITY = Priority(priority_key=1)
 
@@ -100,6 +101,16 @@ class ReplayLettersWorkflow:
             await source.signal("poll_now")
         elif letter.kind == "ingest":
             await self._ingest(IngestInput.model_validate(job))
+        elif letter.kind == "item":
+            await start_once(
+                "IngestItemWorkflow",
+                IngestItemInput(source_id=job["source_id"], letter_id=letter.id),
+                workflow_id=item_workflow_id(job["source_id"], job["item_key"]),
+                summary=f"replay: letter {letter.id}",
+                priority=_PRIORITY,
+                again=True,
+                attributes={"SourceId": job["source_id"]},
+            )
         elif letter.series_id is not None:
             notify = NotifyInput(
                 series_id=letter.series_id,

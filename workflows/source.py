@@ -28,7 +28,7 @@ class SourceWorkflow:
     @workflow.init
     def __init__(self, source: SourceInput) -> None:
         self._source = source
-        self._calls = SourceCalls(source.source_id)
+        self._calls = SourceCalls(source.source_id, is_feed=source.is_feed)
         self._state = source.state or first_state(source)
         self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
@@ -67,7 +67,7 @@ class SourceWorkflow:
 
     @workflow.signal
     def replay(self, chapters: str) -> None:
-        """Ingest again: a chapter's key (`45`), or a range of numbers (`40-45`)."""
+        """Ingest again: a chapter's key (`45`), or a range of numbers (`40-45`); of a feed, a run's id."""
         self._wishes.replays.append(chapters)
 
     @workflow.signal(name=WAKE_SIGNAL)
@@ -157,6 +157,7 @@ class SourceWorkflow:
             if result.wait is not None:
                 return  # told to stop or pause while waiting: still due
             self._state.woken = False
+            await self._children.enrich(result.items)
             if result.gone:
                 self._wishes.stop = True
                 return
@@ -166,7 +167,9 @@ class SourceWorkflow:
                 return
             if result.owed or self._state.owed_after is not None:
                 await self._children.tell_owed()
-            self._settle(result.facts, f"{started} new" if started else "nothing new")
+            self._settle(result.facts, result.told or (f"{started} new" if started else "nothing new"))
+            if result.pause:
+                await self._record_pause(True, result.pause)
         except GaveUp as failure:
             await self._record_failure(failure)
 
@@ -184,6 +187,9 @@ class SourceWorkflow:
 
     async def _replay(self, wanted: str) -> None:
         """Ingest what the site lists under that key or range once more; its other chapters are not judged."""
+        if self._source.is_feed:
+            await self._replay_run(wanted)
+            return
         cursor, found, refusals = None, 0, 0
         try:
             while True:
@@ -200,6 +206,21 @@ class SourceWorkflow:
             self._state.last_outcome = f"replay of {wanted} failed: {failure.error.error_code}"
             return
         self._state.last_outcome = f"replayed {found} chapters ({wanted})"
+
+    async def _replay_run(self, wanted: str) -> None:
+        """Read the document of an earlier run of a feed once more."""
+        if not wanted.isdigit():
+            self._state.last_outcome = f"{wanted!r} is not the number of a run"
+            return
+        try:
+            result = await self._calls.replay_run(self._children.priority(), int(wanted))
+            while result.wait is not None and await self._sit_out(result.wait):
+                result = await self._calls.replay_run(self._children.priority(), int(wanted))
+            await self._children.enrich(result.items)
+        except GaveUp as failure:
+            self._state.last_outcome = f"replay of run {wanted} failed: {failure.error.error_code}"
+            return
+        self._state.last_outcome = f"replayed run {wanted}: {result.told or 'interrupted'}"
 
     async def _read_everything(self) -> None:
         """Store the whole list in batches, then tell followers what of it is news."""

@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
         OwedInput,
         OwedPage,
     )
+    from activities.feed import FeedActivities, ReplayRunInput, ReplayRunResult
     from activities.replay import ReplayActivities, ReplayInput, ReplayResult
     from activities.source import (
         PauseInput,
@@ -46,21 +47,22 @@ class GaveUp(Exception):
 
 
 class SourceCalls:
-    def __init__(self, source_id: str) -> None:
+    def __init__(self, source_id: str, *, is_feed: bool = False) -> None:
         self._source_id = source_id
+        self._is_feed = is_feed
 
     async def poll(self, priority: Priority, *, probing: bool, woken: bool) -> PollResult:
         policy = policies.PROBE if probing else policies.POLL
         try:
             return await workflow.execute_activity_method(
-                SourceActivities.poll_source,
+                FeedActivities.poll_feed if self._is_feed else SourceActivities.poll_source,
                 PollInput(source_id=self._source_id, now=workflow.now(), woken=woken),
                 task_queue=FETCH_QUEUE,
                 start_to_close_timeout=timedelta(minutes=10),
                 heartbeat_timeout=_HEARTBEAT,
                 retry_policy=policy,
                 priority=priority,
-                summary="probe" if probing else "look for new chapters",
+                summary="probe" if probing else f"look for new {'items' if self._is_feed else 'chapters'}",
             )
         except ActivityError as error:
             if is_cancelled_exception(error):
@@ -98,6 +100,23 @@ class SourceCalls:
                 retry_policy=policies.POLL,
                 priority=priority,
                 summary=f"replay: read the list for chapter {wanted}",
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            raise _gave_up(error, policies.POLL.maximum_attempts) from error
+
+    async def replay_run(self, priority: Priority, run_id: int) -> ReplayRunResult:
+        try:
+            return await workflow.execute_activity_method(
+                FeedActivities.replay_run,
+                ReplayRunInput(source_id=self._source_id, run_id=run_id, now=workflow.now()),
+                task_queue=FETCH_QUEUE,
+                start_to_close_timeout=timedelta(minutes=10),
+                heartbeat_timeout=_HEARTBEAT,
+                retry_policy=policies.POLL,
+                priority=priority,
+                summary=f"replay run {run_id}",
             )
         except ActivityError as error:
             if is_cancelled_exception(error):

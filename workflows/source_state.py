@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.source import SourceFacts
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.cadence import Cadence
+    from fascicle.domain.names import FEED_SITE
 
 
 class SourceState(BaseModel):
@@ -47,6 +48,11 @@ class SourceInput(BaseModel):
     pause_reason: str = ""
     due_at: datetime | None = None
     state: SourceState | None = None
+
+    @property
+    def is_feed(self) -> bool:
+        """Its instalments are items, stored with the poll itself, instead of chapters."""
+        return self.site == FEED_SITE
 
 
 class SourceStatus(BaseModel):
@@ -104,7 +110,7 @@ def first_state(source: SourceInput) -> SourceState:
     return SourceState(
         facts=facts,
         due_at=due_at,
-        synced=source.synced,
+        synced=source.synced or source.is_feed,
         paused=source.paused,
         pause_reason=source.pause_reason,
     )
@@ -119,7 +125,7 @@ def details(status: SourceStatus) -> str:
         [
             f"## {status.title}",
             f"- **{status.site}**, {paused}, cadence **{status.cadence}**",
-            f"- {status.chapters} chapters, {status.polls} polls",
+            f"- {f'{status.chapters} chapters, ' if status.chapters else ''}{status.polls} polls",
             f"- last poll: {last} ({status.last_outcome})",
             f"- next poll: {when} ({status.next_poll_reason or status.waiting_for})",
             f"- circuit: **{status.circuit}**, {status.failure_count} failed polls in a row",

@@ -1,5 +1,6 @@
 """Names that cross a boundary: task queues, signals, search attributes, workflow ids."""
 
+import hashlib
 import secrets
 
 MAIN_QUEUE = "fascicle"
@@ -22,6 +23,9 @@ SCHEDULES = (
     CLEANUP_SCHEDULE,
     HOUSEKEEPING_SCHEDULE,
 )
+
+# The site of a source that is a feed: its instalments are items, not chapters.
+FEED_SITE = "feed"
 
 # One for all: what is owed is in the database.
 MAIL_WORKFLOW_ID = "mail"
@@ -66,6 +70,11 @@ def publish_workflow_id(post_id: str) -> str:
 def fic_workflow_id(key: str) -> str:
     """`fic-{site}-{kind}-{id}` (F1)."""
     return f"fic-{key}"
+
+
+def item_workflow_id(source_id: str, item_key: str) -> str:
+    """Short whatever the feed's ids are like."""
+    return f"item-{source_id}-{hashlib.sha256(item_key.encode()).hexdigest()[:16]}"
 
 
 def ingest_job_key(source_id: str, chapter_key: str) -> str:

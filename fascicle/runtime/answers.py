@@ -24,6 +24,8 @@ class Answer:
     url: str
     headers: httpx.Headers
     body: bytes
+    moved_to: str | None = None
+    """Where permanent redirects, and nothing else before them, led."""
 
     @property
     def place(self) -> str:
@@ -55,6 +57,9 @@ def raise_for_status(answer: Answer) -> None:
     if detail := _detail(answer):
         said += f": {detail}"
     wait = retry_after(answer.headers)
+    if answer.headers.get("cf-mitigated", "").lower() == "challenge":
+        said = f"{answer.place} wants to see a browser ({status})"
+        raise MustWait("challenge", said, seconds=wait or _BAN_SECONDS, refused=True, http_status=status)
     if status == 429:
         raise MustWait("rate_limited", said, seconds=wait or 30.0, refused=True, http_status=status)
     if status >= 500 and wait is not None:

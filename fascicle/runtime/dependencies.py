@@ -20,6 +20,8 @@ from fascicle.sites.deviantart import DeviantArt
 from fascicle.sites.deviantart_oauth import DeviantArtOAuth
 from fascicle.sites.discord import Discord
 from fascicle.sites.fanficfare import FanFicFare
+from fascicle.sites.feeds.client import Feeds
+from fascicle.sites.feeds.reader import FeedReader
 from fascicle.sites.fic import Ao3, OtherFicSites
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
@@ -48,6 +50,7 @@ class Dependencies:
     ao3: Ao3
     other_fics: OtherFicSites
     discord: Discord
+    feeds: Feeds
 
 
 def utc_now() -> datetime:
@@ -68,6 +71,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)
+    feed_reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
     tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
         sites = build_sites(settings, http)
@@ -90,9 +94,11 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             ao3,
             other_fics,
             Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
+            Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
         )
     finally:
         await reader.close()
+        await feed_reader.close()
         notifier.close()
         await tokens.aclose()
         await http.aclose()

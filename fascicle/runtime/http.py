@@ -1,6 +1,7 @@
 """The one HTTP client (X4): gate, SSRF guard, caps, honest User-Agent; failures come out as our errors."""
 
 import asyncio
+import dataclasses
 import functools
 import ssl
 import time
@@ -23,6 +24,7 @@ from fascicle.storage.gate import Slot
 log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
+_PERMANENT = (301, 308)
 
 
 # After any other error the request may have arrived, whatever was answered.
@@ -46,6 +48,9 @@ class Gated:
 
     name: str
     policy: GatePolicy
+
+
+GateOf = Callable[[str], Gated]
 
 
 class GateBook(Protocol):
@@ -103,21 +108,29 @@ class HttpClient:
     async def get(
         self,
         url: str,
-        gate: Gated,
+        gate: Gated | GateOf,
         *,
         params: Mapping[str, Any] | None = None,
         etag: str | None = None,
         last_modified: str | None = None,
     ) -> Answer:
-        """GET, redirects followed, each hop through the gate. Raises for every status but 2xx and 304."""
+        """GET, redirects followed, each hop through the gate. Raises for every status but 2xx and 304.
+
+        A function instead of a gate says which gate an address has: a redirect may lead to another host.
+        """
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
         headers = {name: value for name, value in conditions.items() if value}
-        request = self._client.build_request("GET", url, params=params, headers=headers)
+        request = self._request(url, params, headers)
+        moved_to, for_good = None, True
         for _ in range(self._limits.max_redirects + 1):
-            answer = await self._send_through_gate(request, gate, raise_for_status)
+            passed = gate if isinstance(gate, Gated) else gate(str(request.url))
+            answer = await self._send_through_gate(request, passed, raise_for_status)
             if answer.status not in _REDIRECTS:
-                return answer
+                return dataclasses.replace(answer, moved_to=moved_to)
             request = self._redirected(answer, headers)
+            for_good = for_good and answer.status in _PERMANENT
+            if for_good:
+                moved_to = str(request.url)
         raise PermanentError(
             "too_many_redirects", f"{url} redirects more than {self._limits.max_redirects} times."
         )
@@ -159,6 +172,14 @@ class HttpClient:
         return await self._send_through_gate(
             request, gate, judge or raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
+
+    def _request(
+        self, url: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> httpx.Request:
+        try:
+            return self._client.build_request("GET", url, params=params, headers=headers)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise PermanentError("invalid_url", f"{url[:200]!r} is no address: {error}") from error
 
     def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
         try:

@@ -8,7 +8,13 @@ _TAGS = {
     *("p", "br", "hr", "b", "strong", "i", "em", "u", "s", "del", "ins", "sub", "sup", "small"),
     *("a", "blockquote", "q", "cite", "code", "pre", "ul", "ol", "li", "dl", "dt", "dd", "span"),
 }
+_ARTICLE_TAGS = {
+    *_TAGS,
+    *("h1", "h2", "h3", "h4", "h5", "h6", "div", "section", "article", "aside", "img", "figure", "figcaption"),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td", "abbr", "mark", "kbd", "time", "details", "summary"),
+}
 _LONGEST_HTML = 50_000
+_LONGEST_ARTICLE = 200_000
 _LONGEST_LINE = 1000
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.*?-->", re.DOTALL)
 
@@ -23,6 +29,23 @@ def sanitised_html(html: str) -> str | None:
         link_rel="noopener noreferrer nofollow",
     ).strip()
     return clean or None
+
+
+def sanitised_article(html: str) -> str | None:
+    """Harmless HTML of an article, with its pictures and tables; None when nothing is left of it."""
+    clean = nh3.clean(
+        storable(html)[:_LONGEST_ARTICLE],
+        tags=_ARTICLE_TAGS,
+        attributes={"a": {"href", "title"}, "img": {"src", "alt", "title", "width", "height"}},
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer nofollow",
+    ).strip()
+    return clean or None
+
+
+def storable(text: str) -> str:
+    """Without what a database cannot hold: NUL, and halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def plain_line(text: str, *, longest: int = _LONGEST_LINE) -> str:

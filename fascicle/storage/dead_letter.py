@@ -174,3 +174,13 @@ async def put_back(connection: AsyncConnection, letter_id: int) -> None:
                   where other.kind = d.kind and other.job_key = d.job_key and other.state = 'open')"""),
         {"id": letter_id},
     )
+
+
+async def settled_jobs(connection: AsyncConnection, kind: str, job_keys: Collection[str]) -> set[str]:
+    """Of these jobs, those whose dead letter says not to try again by oneself."""
+    rows = await connection.execute(
+        text("""select job_key from dead_letter where kind = :kind and job_key = any(cast(:keys as text[]))
+                  and (state = 'discarded' or (state = 'open' and not retryable))"""),
+        {"kind": kind, "keys": list(job_keys)},
+    )
+    return set(rows.scalars())

@@ -11,13 +11,14 @@ from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import ErrorRecord
-from fascicle.domain.names import new_id
+from fascicle.domain.names import FEED_SITE, new_id
 
 
 @dataclass(frozen=True)
 class Source:
     id: str
     series_id: str
+    """Empty: it is a feed."""
     site: str
     site_key: str
     title: str
@@ -38,15 +39,19 @@ class Source:
     """When another source of the series last had a good poll; None while this is the only one synced."""
     chapters: int
 
+    @property
+    def is_feed(self) -> bool:
+        return self.site == FEED_SITE
+
 
 _SELECT = """
-select source.*, series.numbering_restarts,
+select source.*, coalesce(series.numbering_restarts, false) as numbering_restarts,
   (select max(other.last_success_at) from source other
    where other.series_id = source.series_id and other.id <> source.id
      and other.first_synced_at is not null and other.removed_at is null)
   as sibling_success_at,
   (select count(*) from chapter_source where chapter_source.source_id = source.id) as chapters
-from source join series on series.id = source.series_id
+from source left join series on series.id = source.series_id
 """
 
 
@@ -54,7 +59,7 @@ def _source(row: RowMapping) -> Source:
     pinned = row["pinned_cadence"]
     return Source(
         id=row["id"],
-        series_id=row["series_id"],
+        series_id=row["series_id"] or "",
         site=row["site"],
         site_key=row["site_key"],
         title=row["title"],
@@ -261,8 +266,10 @@ async def listing(connection: AsyncConnection, source_id: str | None = None) -> 
                   source.first_synced_at,
                   source.complete_listing_at, source.paused_at, source.paused_reason, source.created_at,
                   series.title as series_title, series.latest_chapter,
-                  (select count(*) from chapter_source where source_id = source.id) as chapters
-                from source join series on series.id = source.series_id
+                  (select count(*) from chapter_source where source_id = source.id) as chapters,
+                  case when source.series_id is null
+                       then (select count(*) from feed_item where source_id = source.id) end as items
+                from source left join series on series.id = source.series_id
                 where source.removed_at is null and (cast(:id as text) is null or source.id = :id)
                 order by source.created_at, source.id"""),
         {"id": source_id},

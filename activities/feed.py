@@ -1,0 +1,207 @@
+"""Polling one feed (I1): ask, read, store what is new, say when to look next. One activity, idle or not."""
+
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio import activity
+
+from activities.feed_books import FeedBooks, Look, document_hash, feed_facts, told_of
+from activities.feed_items import BuriedEntry, Stored, bad_entry, bury_entry
+from activities.heartbeat import heartbeating
+from activities.metrics import Metrics
+from activities.source import (
+    DueItem,
+    PollInput,
+    PollResult,
+    SourceFacts,
+    Wait,
+    as_wait,
+    facts_meanwhile,
+    failed_run,
+)
+from fascicle.domain.cadence import Plan
+from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError
+from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.names import FEED_SITE
+from fascicle.sites.feeds.client import Feeds, Fetched
+from fascicle.storage import dead_letter, enrichment
+from fascicle.storage import feed as feeds
+from fascicle.storage import run as runs
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from fascicle.storage.feed import Feed
+from fascicle.storage.run import Outcome
+from fascicle.storage.source import Source
+
+# So many are started with the poll; the rest comes with the next one, or with `reconcile`.
+_ENRICH_PER_POLL = 20
+_GONE = "the site says that the feed is gone (410)"
+
+
+class ReplayRunInput(BaseModel):
+    source_id: str
+    run_id: int
+    now: datetime
+
+
+class ReplayRunResult(BaseModel):
+    told: str = ""
+    wait: Wait | None = None
+    items: list[DueItem] = []
+
+
+class StoreItemInput(BaseModel):
+    letter_id: int
+    now: datetime
+
+
+class StoreItemResult(BaseModel):
+    items: list[DueItem] = []
+    error: ErrorRecord | None = None
+    """Why it is among the dead letters again."""
+
+
+class FeedActivities:
+    def __init__(self, engine: AsyncEngine, feeds: Feeds, books: FeedBooks, metrics: Metrics) -> None:
+        self._engine = engine
+        self._feeds = feeds
+        self._books = books
+        self._metrics = metrics
+
+    @activity.defn
+    async def poll_feed(self, poll: PollInput) -> PollResult:
+        """One look. Whatever the answer contains is stored together with the note that it was read."""
+        async with heartbeating():
+            source, feed = await self._load(poll.source_id)
+            if source is None or feed is None or source.removed_at is not None:
+                return PollResult(gone=True)
+            look = Look(source, feed, poll.now)
+            try:
+                return await self._poll(look)
+            except MustWait as wait:
+                self._metrics.count_poll(FEED_SITE, "wait")
+                return PollResult(wait=as_wait(wait), facts=_facts(look))
+            except PermanentError as error:
+                if error.http_status != 410:
+                    raise
+                return await self._gone(look, error)
+
+    @activity.defn
+    async def replay_run(self, replay: ReplayRunInput) -> ReplayRunResult:
+        """Read a run's document once more; where it is not kept, what the feed has now. Nothing is doubled."""
+        async with heartbeating():
+            source, feed = await self._load(replay.source_id)
+            async with transaction(self._engine) as connection:
+                document = await runs.document(connection, replay.run_id)
+            if source is None or feed is None or document is None or document.source_id != source.id:
+                return ReplayRunResult(told=f"there is no run {replay.run_id}")
+            look = Look(source, feed, replay.now, replay_of=replay.run_id)
+            body, content_type = document.body, document.content_type
+            if body is None:
+                try:
+                    fetched = await self._feeds.fetch(feed.url)
+                except MustWait as wait:
+                    return ReplayRunResult(wait=as_wait(wait))
+                body, content_type = fetched.body, fetched.content_type
+            parsed = await self._feeds.read_document(body, url=feed.url, content_type=content_type)
+            return await self._store_again(look, parsed)
+
+    @activity.defn
+    async def store_item(self, wanted: StoreItemInput) -> StoreItemResult:
+        """The entry of a dead letter once more; refused again, it is buried again."""
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                letter = await dead_letter.get(connection, wanted.letter_id)
+            if letter is None:
+                return StoreItemResult()
+            buried = BuriedEntry.model_validate(letter["input"])
+            try:
+                return StoreItemResult(items=await self._store_buried(buried, wanted.now))
+            except PermanentError as error:
+                record = error.record(stage="store")
+            except (ValueError, TypeError) as error:
+                record = bad_entry(error)
+            async with transaction(self._engine) as connection:
+                await bury_entry(connection, buried, record, wanted.now)
+            return StoreItemResult(error=record)
+
+    async def _store_buried(self, buried: BuriedEntry, now: datetime) -> list[DueItem]:
+        async with transaction(self._engine) as connection:
+            feed = await feeds.locked(connection, buried.source_id)
+            if feed is None:
+                return []
+            stored = await self._books.store.store_one(connection, feed, buried, now)
+            return await self._due(connection, buried.source_id, stored)
+
+    async def _load(self, source_id: str) -> tuple[Source | None, Feed | None]:
+        async with transaction(self._engine) as connection:
+            return await sources.get(connection, source_id), await feeds.get(connection, source_id)
+
+    async def _poll(self, look: Look) -> PollResult:
+        if look.feed.first:
+            return await self._first(look)
+        feed = look.feed
+        fetched = await self._feeds.fetch(feed.url, etag=feed.etag, last_modified=feed.last_modified)
+        if fetched.not_modified:
+            return await self._keep_books(look, fetched, None, "not_modified")
+        if document_hash(fetched.body) == feed.document_hash:
+            return await self._keep_books(look, fetched, None, "idle")
+        return await self._keep_books(look, fetched, await self._feeds.read(fetched))
+
+    async def _first(self, look: Look) -> PollResult:
+        """The address may be a page's: then it is its feed that is followed."""
+        found = await self._feeds.find(look.feed.url)
+        if found.address != look.feed.url:
+            async with transaction(self._engine) as connection:
+                if not await feeds.adopt_address(connection, look.source.id, found.address):
+                    return PollResult(gone=True)
+        return await self._keep_books(look, found.fetched, found.parsed)
+
+    async def _keep_books(
+        self, look: Look, fetched: Fetched, parsed: ParsedFeed | None, outcome: Outcome | None = None
+    ) -> PollResult:
+        async with transaction(self._engine) as connection:
+            kept = await self._books.keep(connection, look, fetched, parsed, outcome)
+            if kept is None:
+                return PollResult(gone=True)
+            due = await self._due(connection, look.source.id, kept.stored)
+            stays = kept.moved_to is None or await feeds.adopt_address(
+                connection, look.source.id, kept.moved_to
+            )
+        self._metrics.count_poll(FEED_SITE, "new" if kept.stored.new else "idle")
+        self._metrics.count_ingested(FEED_SITE, kept.stored.new)
+        told = told_of(kept.stored, first=look.feed.first)
+        return PollResult(items=due, told=told, facts=kept.facts, gone=not stays)
+
+    async def _store_again(self, look: Look, parsed: ParsedFeed) -> ReplayRunResult:
+        async with transaction(self._engine) as connection:
+            stored = await self._books.keep_replay(connection, look, parsed)
+            if stored is None:
+                return ReplayRunResult(told="the feed is not followed any more")
+            due = await self._due(connection, look.source.id, stored)
+        return ReplayRunResult(told=told_of(stored, first=False), items=due)
+
+    async def _due(self, connection: AsyncConnection, source_id: str, stored: Stored) -> list[DueItem]:
+        """By the rows; what a poll that died after storing leaves is found by `reconcile`."""
+        if stored.is_idle:
+            return []
+        due = await enrichment.due(connection, source_id=source_id, limit=_ENRICH_PER_POLL)
+        return [DueItem(item_id=item.id, title=item.title, host=item.host) for item in due]
+
+    async def _gone(self, look: Look, error: PermanentError) -> PollResult:
+        """410: whoever runs the site wants nobody to ask again. A person may resume it all the same."""
+        record = error.record(stage="poll")
+        plan = Plan(cadence=_facts(look).cadence, next_check_at=look.now + timedelta(days=1), reason=_GONE)
+        async with transaction(self._engine) as connection:
+            await feeds.mark_gone(connection, look.source.id, look.now)
+            await sources.record_failure(
+                connection, look.source.id, now=look.now, state=look.source.breaker, plan=plan, error=record
+            )
+            await runs.record(connection, failed_run(look.source.id, look.now, record))
+        self._metrics.count_poll(FEED_SITE, "failed")
+        return PollResult(facts=_facts(look), pause=_GONE, told="gone")
+
+
+def _facts(look: Look) -> SourceFacts:
+    return feed_facts(facts_meanwhile(look.source, look.now), look.feed)

@@ -1,0 +1,198 @@
+"""The books of a look at a feed: what it found, what the site said, when to look next, the run's record."""
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from activities.feed_items import FeedStore, Stored
+from activities.next_check import PollPolicy, next_check
+from activities.source import SourceFacts, facts_of
+from fascicle.domain.breaker import Circuit
+from fascicle.domain.feed import ParsedFeed
+from fascicle.sites.feeds.client import Fetched
+from fascicle.storage import dead_letter
+from fascicle.storage import feed as feeds
+from fascicle.storage import run as runs
+from fascicle.storage import source as sources
+from fascicle.storage.feed import Feed
+from fascicle.storage.run import Outcome, Run
+from fascicle.storage.source import Source
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at one feed, from its beginning."""
+
+    source: Source
+    feed: Feed
+    now: datetime
+    replay_of: int | None = None
+    began: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
+class Kept:
+    stored: Stored
+    facts: SourceFacts
+    moved_to: str | None
+    """The address to fetch it at from now on: the redirect was seen often enough."""
+
+
+class FeedBooks:
+    def __init__(self, store: FeedStore, policy: PollPolicy) -> None:
+        self.store = store
+        self._policy = policy
+
+    async def keep(
+        self,
+        connection: AsyncConnection,
+        look: Look,
+        fetched: Fetched,
+        parsed: ParsedFeed | None,
+        outcome: Outcome | None = None,
+    ) -> Kept | None:
+        """All that a look changes, in the caller's transaction; None: the feed is gone from the books.
+
+        `parsed` None: the answer had nothing to read, and `outcome` says why.
+        """
+        held = await feeds.locked(connection, look.source.id)
+        if held is None:
+            return None
+        stored = Stored()
+        if parsed is not None:
+            stored = await self.store.store(connection, held, parsed, look.now)
+        sightings = _sightings(held, fetched, parsed)
+        await self._note_answer(connection, held, fetched, parsed, sightings)
+        facts = await self._note_success(connection, look, held, parsed, stored)
+        await runs.record(connection, run_of(look, outcome or outcome_of(stored, held), stored, fetched))
+        believed = sightings[1] >= self._policy.feed_moved_after
+        return Kept(stored, facts, sightings[0] if believed else None)
+
+    async def keep_replay(
+        self, connection: AsyncConnection, look: Look, parsed: ParsedFeed
+    ) -> Stored | None:
+        """A document read again: it says nothing about the feed of today but what it contains."""
+        held = await feeds.locked(connection, look.source.id)
+        if held is None:
+            return None
+        stored = await self.store.store(connection, held, parsed, look.now)
+        await runs.record(connection, run_of(look, outcome_of(stored, held), stored))
+        return stored
+
+    async def _note_answer(
+        self,
+        connection: AsyncConnection,
+        feed: Feed,
+        fetched: Fetched,
+        parsed: ParsedFeed | None,
+        sightings: tuple[str | None, int],
+    ) -> None:
+        same = fetched.not_modified
+        ttl = parsed.ttl_seconds if parsed else None
+        patience = fetched.patience(ttl)
+        if parsed is None and patience is None:
+            patience = feed.patience_seconds  # the ttl of the document that has not changed
+        await feeds.note_answer(
+            connection,
+            feed.source_id,
+            {
+                "etag": fetched.etag or (feed.etag if same else None),
+                "last_modified": fetched.last_modified or (feed.last_modified if same else None),
+                "document_hash": None if same else document_hash(fetched.body),
+                "moved_to": sightings[0],
+                "moved_sightings": sightings[1],
+                "patience_seconds": patience,
+            },
+        )
+
+    async def _note_success(
+        self,
+        connection: AsyncConnection,
+        look: Look,
+        held: Feed,
+        parsed: ParsedFeed | None,
+        stored: Stored,
+    ) -> SourceFacts:
+        source = look.source
+        last_new_at = look.now if stored.new else None
+        if held.first:
+            dates = [entry.published_at for entry in parsed.entries] if parsed else []
+            last_new_at = max((min(date, look.now) for date in dates if date), default=look.now)
+        plan = await next_check(connection, source, self._policy, look.now, last_new_at=last_new_at)
+        await sources.record_success(
+            connection, source.id, now=look.now, plan=plan, last_new_at=last_new_at, complete=parsed is not None
+        )
+        if source.breaker.failures:
+            await dead_letter.resolve(connection, "poll", source.id, look.now)
+        return feed_facts(facts_of(source, plan, Circuit.CLOSED, 0), held, parsed)
+
+
+def feed_facts(facts: SourceFacts, feed: Feed, parsed: ParsedFeed | None = None) -> SourceFacts:
+    """Feeds of one host take turns with those of others: the host is what fairness goes by."""
+    title = parsed.title if parsed and parsed.title else facts.title
+    return facts.model_copy(update={"site": feed.host, "title": title})
+
+
+def _sightings(feed: Feed, fetched: Fetched, parsed: ParsedFeed | None) -> tuple[str | None, int]:
+    """Where the feed says that it has moved for good, and how often in a row it has said so."""
+    moved_to = fetched.moved_to or (parsed.moved_to if parsed else None)
+    if fetched.not_modified and moved_to is None and feed.moved_to and fetched.url == feed.url:
+        return feed.moved_to, feed.moved_sightings  # the document with the note in it has not changed
+    if moved_to is None or moved_to == feed.url:
+        return None, 0
+    return moved_to, feed.moved_sightings + 1 if moved_to == feed.moved_to else 1
+
+
+def document_hash(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def outcome_of(stored: Stored, feed: Feed) -> Outcome:
+    if feed.first:
+        return "first"
+    return "idle" if stored.is_idle else "new"
+
+
+def run_of(look: Look, outcome: Outcome, stored: Stored, fetched: Fetched | None = None) -> Run:
+    """The record of a run; its document is kept where a replay could make a difference."""
+    keep = fetched is not None and outcome in ("first", "new")
+    return Run(
+        source_id=look.source.id,
+        outcome=outcome,
+        started_at=look.now,
+        finished_at=look.now + timedelta(seconds=time.monotonic() - look.began),
+        replay_of=look.replay_of,
+        http_status=fetched.status if fetched else None,
+        bytes=len(fetched.body) if fetched else None,
+        entries=stored.entries,
+        new=stored.new,
+        updated=stored.updated,
+        renamed=stored.renamed,
+        silent=stored.silent,
+        failed=stored.failed,
+        delivered=stored.delivered,
+        flood=stored.flood,
+        document=fetched.body if fetched and keep else None,
+        content_type=fetched.content_type if fetched and keep else None,
+    )
+
+
+def told_of(stored: Stored, *, first: bool) -> str:
+    """What became of a document, in a line for people."""
+    if first:
+        return f"first reading: {stored.entries} entries of history"
+    parts = [
+        f"{count} {word}"
+        for count, word in (
+            (stored.new, "new"),
+            (stored.updated, "edited"),
+            (stored.renamed, "under new ids"),
+            (stored.silent, "old ones"),
+            (stored.failed, "failed"),
+        )
+        if count
+    ]
+    return ", ".join(parts) or "nothing new"

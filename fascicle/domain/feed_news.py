@@ -1,0 +1,262 @@
+"""What in a feed's document is news (I2–I4): known, edited, known under another id, history, or new.
+
+Ids cannot be relied on: feeds give one id to everything, change all of them at once, or move to another
+site. An entry that is not known by its key is compared with what was seen before and is not listed now.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from fascicle.domain.canonical_url import url_key
+from fascicle.domain.feed import Entry
+
+# Of the entries of a document none of which is known, so many must be found again by their titles.
+_MIGRATED_SHARE = 0.3
+# Of those that share an address or a title, so many are compared.
+_CANDIDATES = 20
+# The dates of one article before and after a move; zones and hours get lost on the way.
+_SAME_DAYS = timedelta(days=2)
+# So short a title ("News", "Update") says nothing by itself.
+_TELLING_TITLE = 8
+# More unknown entries than this, and more than half of the document: old ones among them are history.
+_BULK = 5
+# Clocks and time zones: who is younger by less than this may be as old.
+_GRACE = timedelta(days=1)
+
+
+class Verdict(StrEnum):
+    KNOWN = "known"
+    EDITED = "edited"
+    RENAMED = "renamed"
+    """Seen before under another key; nobody needs to hear of it."""
+    SILENT = "silent"
+    """New to us, but history: stored, in nobody's inbox."""
+    NEW = "new"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An entry of the feed as it was seen before."""
+
+    key: str
+    item_id: int | None
+    url_key: str | None
+    title_key: str
+    content_hash: str
+    published_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An entry of the document with what it is recognised by."""
+
+    entry: Entry
+    key: str
+    url_key: str | None
+    title_key: str
+    content_hash: str
+
+    @property
+    def published_at(self) -> datetime | None:
+        return self.entry.published_at
+
+
+@dataclass(frozen=True)
+class Judged:
+    listed: Listed
+    verdict: Verdict
+    seen: Seen | None = None
+    """What it was known as."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    entries: list[Judged]
+    flood: bool = False
+    """So much came at once under new ids that it was taken for history or a move."""
+
+
+def listed_entry(entry: Entry) -> Listed:
+    return Listed(
+        entry=entry,
+        key=entry.key,
+        url_key=url_key(entry.url) if entry.url else None,
+        title_key=title_key(entry.title),
+        content_hash=content_hash(entry),
+    )
+
+
+def title_key(title: str) -> str:
+    """A title without case, accents of composition, punctuation and blanks."""
+    plain = unicodedata.normalize("NFKC", title).casefold()
+    return re.sub(r"[\W_]+", " ", plain).strip()[:300]
+
+
+def content_hash(entry: Entry) -> str:
+    """Of everything that an edit may change and a reader would see."""
+    seen = (entry.title, entry.url, entry.summary, entry.content, entry.author, entry.image_url)
+    media = (entry.media_url, entry.duration_seconds, *entry.categories)
+    words = "\x1f".join(str(part or "") for part in (*seen, *media))
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def second_key(listed: Listed) -> str:
+    """The key of an entry whose id belongs to something else: a feed that has one id for all it lists."""
+    mark = listed.url_key or listed.title_key
+    return f"{listed.key[:280]} {hashlib.sha256(mark.encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def all_keys(entries: Iterable[Listed]) -> list[str]:
+    """Every key under which one of the entries may have been seen."""
+    return [key for listed in entries for key in (listed.key, second_key(listed))]
+
+
+def judge(
+    entries: Sequence[Listed],
+    *,
+    known: Mapping[str, Seen],
+    lookalikes: Collection[Seen],
+    first: bool,
+    newest_published_at: datetime | None,
+) -> Judgement:
+    """`known`: what was seen under `all_keys`; `lookalikes`: seen under an entry's address or title.
+
+    `first`: the feed was not followed until now, so that all it lists is history.
+    """
+    entries = [_under_its_own_key(listed, known) for listed in entries]
+    strangers = [listed for listed in entries if listed.key not in known]
+    listed_keys = {listed.key for listed in entries}
+    vanished = [seen for seen in lookalikes if seen.key not in listed_keys]
+    none_known = len(strangers) == len(entries)
+    renamed = _found_again(strangers, vanished)
+    moved = _found_by_title(strangers, vanished, renamed) if none_known else {}
+    migrated = none_known and (bool(moved) or (len(renamed) >= 2 and _is_most(renamed, strangers)))
+    renamed |= moved
+    new = [listed for listed in strangers if listed.key not in renamed]
+    bulk = len(new) > max(_BULK, len(entries) // 2)
+    judged = [
+        _judged(listed, known, renamed, _fresh(listed, first, migrated, bulk, newest_published_at))
+        for listed in entries
+    ]
+    silenced = any(j.verdict is Verdict.SILENT for j in judged)
+    flood = not first and bool(entries) and (migrated or (bulk and silenced))
+    return Judgement(judged, flood)
+
+
+def _under_its_own_key(listed: Listed, known: Mapping[str, Seen]) -> Listed:
+    """An entry under an id that was something else's before goes by a second key from then on."""
+    seen = known.get(listed.key)
+    if seen is None or not _is_another_thing(listed, seen):
+        return listed
+    return Listed(
+        entry=listed.entry,
+        key=second_key(listed),
+        url_key=listed.url_key,
+        title_key=listed.title_key,
+        content_hash=listed.content_hash,
+    )
+
+
+def _is_another_thing(listed: Listed, seen: Seen) -> bool:
+    """Another address, another title and another date: an edit leaves at least one of them alone."""
+    if not listed.title_key or not seen.title_key or listed.title_key == seen.title_key:
+        return False
+    if listed.url_key is not None and listed.url_key == seen.url_key:
+        return False
+    same_day = listed.published_at is not None and listed.published_at == seen.published_at
+    return not same_day and (listed.url_key, seen.url_key) != (None, None)
+
+
+def _found_again(strangers: Sequence[Listed], vanished: Collection[Seen]) -> dict[str, Seen]:
+    """Entries that only changed their ids."""
+    alike: dict[str, list[Seen]] = {}
+    for seen in vanished:
+        for mark in (seen.url_key, seen.title_key):
+            if mark:
+                alike.setdefault(mark, []).append(seen)
+    found: dict[str, Seen] = {}
+    used: set[str] = set()
+    for listed in strangers:
+        marks = [mark for mark in (listed.url_key, listed.title_key) if mark]
+        candidates = [seen for mark in marks for seen in alike.get(mark, ())[:_CANDIDATES]]
+        match = next((c for c in candidates if c.key not in used and _is_the_same(listed, c)), None)
+        if match is not None:
+            found[listed.key] = match
+            used.add(match.key)
+    return found
+
+
+def _is_the_same(listed: Listed, seen: Seen) -> bool:
+    """Its date and one more are the same; or all but the date, which some feeds make up at each request.
+
+    What has the same address and title, but other words and another day, is the next of a series: a
+    forecast, a live page.
+    """
+    same_url = listed.url_key is not None and listed.url_key == seen.url_key
+    same_title = bool(listed.title_key) and listed.title_key == seen.title_key
+    if listed.published_at == seen.published_at:
+        return same_url and same_title if listed.published_at is None else same_url or same_title
+    return listed.content_hash == seen.content_hash and _is_near(listed, seen)
+
+
+def _is_near(listed: Listed, seen: Seen) -> bool:
+    if listed.published_at is None or seen.published_at is None:
+        return True
+    return abs(listed.published_at - seen.published_at) <= _SAME_DAYS
+
+
+def _found_by_title(
+    strangers: Sequence[Listed], vanished: Collection[Seen], taken: Mapping[str, Seen]
+) -> dict[str, Seen]:
+    """After a move little but the titles is the same. They count if there are enough, each but once."""
+    used = {seen.key for seen in taken.values()}
+    seen_titles = Counter(seen.title_key for seen in vanished)
+    by_title = {seen.title_key: seen for seen in vanished if seen.key not in used}
+    titles = Counter(listed.title_key for listed in strangers)
+    found = {
+        listed.key: seen
+        for listed in strangers
+        if listed.key not in taken
+        and (seen := by_title.get(listed.title_key)) is not None
+        and len(listed.title_key) >= _TELLING_TITLE
+        and titles[listed.title_key] == seen_titles[listed.title_key] == 1
+        and (_is_near(listed, seen) or listed.url_key == seen.url_key)
+    }
+    enough = len(found) + len(taken) >= 2 and _is_most([*found, *taken], strangers)
+    return found if enough else {}
+
+
+def _is_most(found: Collection[object], strangers: Sequence[Listed]) -> bool:
+    return bool(found) and len(found) >= _MIGRATED_SHARE * len(strangers)
+
+
+def _fresh(
+    listed: Listed, first: bool, migrated: bool, bulk: bool, newest_published_at: datetime | None
+) -> Verdict:
+    """Of an entry that nobody has seen: news, or history that came to light."""
+    if first:
+        return Verdict.SILENT
+    date = listed.published_at
+    if migrated:
+        is_younger = date is not None and (newest_published_at is None or date > newest_published_at)
+        return Verdict.NEW if is_younger else Verdict.SILENT
+    if bulk and date is not None and newest_published_at is not None and date < newest_published_at - _GRACE:
+        return Verdict.SILENT
+    return Verdict.NEW
+
+
+def _judged(
+    listed: Listed, known: Mapping[str, Seen], renamed: Mapping[str, Seen], otherwise: Verdict
+) -> Judged:
+    if seen := known.get(listed.key):
+        same = seen.content_hash == listed.content_hash
+        return Judged(listed, Verdict.KNOWN if same else Verdict.EDITED, seen)
+    if seen := renamed.get(listed.key):
+        return Judged(listed, Verdict.RENAMED, seen)
+    return Judged(listed, otherwise)

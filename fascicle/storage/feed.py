@@ -1,0 +1,225 @@
+"""Feeds: the part of a source that chapters do not have."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.names import FEED_SITE, new_id
+
+
+@dataclass(frozen=True)
+class Feed:
+    source_id: str
+    url: str
+    kind: str | None
+    etag: str | None
+    last_modified: str | None
+    document_hash: str | None
+    moved_to: str | None
+    moved_sightings: int
+    newest_published_at: datetime | None
+    patience_seconds: int | None
+    first: bool
+    """Nothing of it was read since people began to follow it (again): what it lists is history."""
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+_SELECT = """select feed.source_id, feed.url, feed.kind, feed.etag, feed.last_modified, feed.document_hash,
+  feed.moved_to, feed.moved_sightings, feed.newest_published_at, feed.patience_seconds,
+  source.first_synced_at is null as first
+from feed join source on source.id = feed.source_id where feed.source_id = :id"""
+
+
+async def get(connection: AsyncConnection, source_id: str) -> Feed | None:
+    row = (await connection.execute(text(_SELECT), {"id": source_id})).mappings().first()
+    return Feed(**row) if row else None
+
+
+async def locked(connection: AsyncConnection, source_id: str) -> Feed | None:
+    """The feed, held until the end of the transaction: two readings of it are stored one after the other."""
+    row = (await connection.execute(text(_SELECT + " for update of feed"), {"id": source_id})).mappings()
+    found = row.first()
+    return Feed(**found) if found else None
+
+
+async def find(connection: AsyncConnection, addresses: Sequence[str]) -> str | None:
+    """The id of the source that has one of these addresses, removed or not."""
+    found: str | None = await connection.scalar(
+        text("""select source.id from source left join feed on feed.source_id = source.id
+                where site = :site and (site_key = any(:urls) or feed.url = any(:urls))
+                order by removed_at is not null, source.created_at limit 1"""),
+        {"site": FEED_SITE, "urls": list(addresses)},
+    )
+    return found
+
+
+_ADD = text("""
+insert into source (id, site, site_key, url, title) values (:id, :site, :address, :url, :title)
+on conflict (site, site_key) do nothing returning id
+""")
+
+
+async def add(connection: AsyncConnection, address: str, *, title: str, page: str | None) -> tuple[str, bool]:
+    """The id of the feed at this address, and whether it is followed from now on and was not before.
+
+    One that was removed comes back with all that it had, and with its next look as its first: what came
+    meanwhile is history.
+    """
+    created = await connection.scalar(
+        _ADD,
+        {"id": new_id(), "site": FEED_SITE, "address": address, "url": page or address, "title": title},
+    )
+    source_id = created or await find(connection, [address])
+    await connection.execute(
+        text("insert into feed (source_id, url) values (:id, :url) on conflict (source_id) do nothing"),
+        {"id": source_id, "url": address},
+    )
+    return str(source_id), bool(created) or await _revive(connection, str(source_id))
+
+
+async def _revive(connection: AsyncConnection, source_id: str) -> bool:
+    revived = await connection.execute(
+        text("""update source set removed_at = null, paused_at = null, paused_reason = null,
+                  next_check_at = null, first_synced_at = null
+                where id = :id and removed_at is not null"""),
+        {"id": source_id},
+    )
+    if revived.rowcount:
+        await forget_document(connection, source_id)
+    return bool(revived.rowcount)
+
+
+async def forget_document(connection: AsyncConnection, source_id: str) -> None:
+    """The next answer is read as a whole, whatever the site says about it."""
+    await connection.execute(
+        text("""update feed set etag = null, last_modified = null, document_hash = null, gone_at = null
+                where source_id = :id"""),
+        {"id": source_id},
+    )
+
+
+async def begin_anew(connection: AsyncConnection, source_id: str) -> None:
+    """Nobody followed it for a while: what its next document lists is history."""
+    await forget_document(connection, source_id)
+    await connection.execute(
+        text("update source set first_synced_at = null where id = :id"), {"id": source_id}
+    )
+
+
+async def note_answer(connection: AsyncConnection, source_id: str, answer: dict[str, Any]) -> None:
+    """What an answer said about itself, in the transaction that stores what it contained.
+
+    `answer` has etag, last_modified, document_hash, moved_to, moved_sightings and patience_seconds; an
+    absent validator of a 304 leaves the one before in place.
+    """
+    await connection.execute(
+        text("""update feed set etag = :etag, last_modified = :last_modified,
+                  document_hash = coalesce(cast(:document_hash as text), document_hash),
+                  moved_to = :moved_to, moved_sightings = :moved_sightings,
+                  patience_seconds = :patience_seconds, gone_at = null
+                where source_id = :id"""),
+        {"id": source_id, **answer},
+    )
+
+
+async def describe(
+    connection: AsyncConnection, source_id: str, parsed: ParsedFeed, newest_published_at: datetime | None
+) -> None:
+    """What the feed says of itself; silence blanks nothing."""
+    await connection.execute(
+        text("""update feed set kind = :kind, site_url = coalesce(cast(:site_url as text), site_url),
+                  description = coalesce(cast(:description as text), description),
+                  language = coalesce(cast(:language as text), language),
+                  image_url = coalesce(cast(:image_url as text), image_url),
+                  newest_published_at = greatest(newest_published_at, cast(:newest as timestamptz))
+                where source_id = :id"""),
+        {
+            "id": source_id,
+            "kind": parsed.kind,
+            "site_url": parsed.site_url,
+            "description": parsed.description,
+            "language": parsed.language,
+            "image_url": parsed.image_url,
+            "newest": newest_published_at,
+        },
+    )
+    await connection.execute(
+        text("""update source set title = coalesce(nullif(:title, ''), title),
+                  url = coalesce(cast(:page as text), url) where id = :id"""),
+        {"id": source_id, "title": parsed.title, "page": parsed.site_url},
+    )
+
+
+async def adopt_address(connection: AsyncConnection, source_id: str, address: str) -> bool:
+    """From now on it is fetched there. False: another source has that address, and its followers now."""
+    other = await connection.scalar(
+        text("""select source.id from source left join feed on feed.source_id = source.id
+                where site = :site and source.id <> :id and removed_at is null
+                  and (site_key = :address or feed.url = :address) limit 1"""),
+        {"site": FEED_SITE, "id": source_id, "address": address},
+    )
+    if other is not None:
+        await _hand_over(connection, source_id, other)
+        return False
+    # One that was removed keeps its rows, but not the address.
+    await connection.execute(
+        text("""update source set site_key = site_key || ' #' || id
+                where site = :site and site_key = :address and id <> :id"""),
+        {"site": FEED_SITE, "address": address, "id": source_id},
+    )
+    await connection.execute(
+        text("update source set site_key = :address where id = :id"), {"id": source_id, "address": address}
+    )
+    await connection.execute(
+        text("update feed set url = :url, moved_to = null, moved_sightings = 0 where source_id = :id"),
+        {"id": source_id, "url": address},
+    )
+    return True
+
+
+async def _hand_over(connection: AsyncConnection, source_id: str, other: str) -> None:
+    """Who followed the one follows the other; what they had there is theirs still."""
+    await connection.execute(
+        text("""insert into subscription (user_id, source_id, state, title, folder, created_at, state_at)
+                select user_id, :other, state, title, folder, created_at, state_at
+                from subscription where source_id = :id and state <> 'UNSUBSCRIBED'
+                on conflict (user_id, source_id) do update
+                  set state = excluded.state, state_at = excluded.state_at
+                  where subscription.state = 'UNSUBSCRIBED'"""),
+        {"id": source_id, "other": other},
+    )
+    await connection.execute(
+        text("""update subscription set state = 'UNSUBSCRIBED', state_at = now()
+                where source_id = :id and state <> 'UNSUBSCRIBED'"""),
+        {"id": source_id},
+    )
+    await connection.execute(
+        text("update source set removed_at = now() where id = :id"), {"id": source_id}
+    )
+
+
+async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:
+    await connection.execute(
+        text("update feed set gone_at = :now where source_id = :id"), {"id": source_id, "now": now}
+    )
+
+
+async def release_times(connection: AsyncConnection, source_id: str, *, limit: int) -> list[datetime]:
+    """When the newest entries came out, as far as anyone said; a burst is one release."""
+    rows = await connection.execute(
+        text("""select distinct date_trunc('minute', coalesce(published_at, first_seen_at)) as at
+                from (select published_at, first_seen_at from feed_item where source_id = :id
+                      order by first_seen_at desc limit 4 * :limit) latest
+                order by at desc limit :limit"""),
+        {"id": source_id, "limit": limit},
+    )
+    return list(rows.scalars())

@@ -1,0 +1,92 @@
+"""Ingestion runs (I6): one row for every look at a feed, with its document where there was something to do."""
+
+import zlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+Outcome = Literal["first", "new", "idle", "not_modified", "failed"]
+
+
+@dataclass(frozen=True)
+class Run:
+    source_id: str
+    outcome: Outcome
+    started_at: datetime
+    finished_at: datetime
+    replay_of: int | None = None
+    http_status: int | None = None
+    bytes: int | None = None
+    entries: int = 0
+    new: int = 0
+    updated: int = 0
+    renamed: int = 0
+    silent: int = 0
+    failed: int = 0
+    delivered: int = 0
+    flood: bool = False
+    error_code: str | None = None
+    error: str | None = None
+    document: bytes | None = None
+    content_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    source_id: str
+    body: bytes | None
+    content_type: str | None
+
+
+_RECORD = text("""
+insert into ingestion_run (source_id, outcome, started_at, finished_at, duration_ms, replay_of, http_status,
+  bytes, entries, new, updated, renamed, silent, failed, delivered, flood, error_code, error, document,
+  content_type)
+values (:source_id, :outcome, :started_at, :finished_at, :duration_ms, :replay_of, :http_status,
+  :bytes, :entries, :new, :updated, :renamed, :silent, :failed, :delivered, :flood, :error_code, :error,
+  :document, :content_type)
+returning id
+""")
+
+
+async def record(connection: AsyncConnection, run: Run) -> int:
+    values: dict[str, Any] = vars(run).copy()
+    took = run.finished_at - run.started_at
+    values["duration_ms"] = min(max(0, round(took.total_seconds() * 1000)), 2**31 - 1)
+    values["document"] = zlib.compress(run.document, 6) if run.document is not None else None
+    values["error"] = run.error[:2000] if run.error else None
+    run_id: int = await connection.scalar(_RECORD, values)
+    return run_id
+
+
+async def document(connection: AsyncConnection, run_id: int) -> Document | None:
+    """What a run read, as far as it is kept. None: there is no such run."""
+    row = (
+        await connection.execute(
+            text("select source_id, document, content_type from ingestion_run where id = :id"), {"id": run_id}
+        )
+    ).first()
+    if row is None:
+        return None
+    body = zlib.decompress(row.document) if row.document is not None else None
+    return Document(row.source_id, body, row.content_type)
+
+
+async def age_out(
+    connection: AsyncConnection, *, idle_before: datetime, documents_before: datetime, before: datetime
+) -> int:
+    """Forget runs: those that found nothing soon, their documents next, all of them in the end."""
+    await connection.execute(
+        text("""update ingestion_run set document = null
+                where document is not null and started_at < :before"""),
+        {"before": documents_before},
+    )
+    gone = await connection.execute(
+        text("""delete from ingestion_run where started_at < :before
+                or (started_at < :idle_before and outcome in ('idle', 'not_modified'))"""),
+        {"before": before, "idle_before": idle_before},
+    )
+    return gone.rowcount

@@ -1,0 +1,141 @@
+"""Who follows which feed (I4, I7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from fascicle.domain.feed import SubscriptionState
+
+
+@dataclass(frozen=True)
+class Interest:
+    """How many people want a feed, now or when they come back to it."""
+
+    active: int
+    paused: int
+
+
+async def hold(connection: AsyncConnection, source_id: str) -> Interest:
+    """The interest in a feed, which nobody else changes until the end of the transaction."""
+    await connection.execute(text("select from source where id = :id for update"), {"id": source_id})
+    row = await connection.execute(
+        text("""select count(*) filter (where state = 'ACTIVE'), count(*) filter (where state = 'PAUSED')
+                from subscription where source_id = :id"""),
+        {"id": source_id},
+    )
+    return Interest(*row.one())
+
+
+_SUBSCRIBE = text("""
+insert into subscription as s (user_id, source_id, title, folder)
+values (:user_id, :source_id, cast(:title as text), cast(:folder as text))
+on conflict (user_id, source_id) do update set state = 'ACTIVE',
+  state_at = case when s.state = 'ACTIVE' then s.state_at else now() end,
+  title = coalesce(excluded.title, s.title), folder = coalesce(excluded.folder, s.folder)
+""")
+
+
+async def subscribe(
+    connection: AsyncConnection,
+    user_id: str,
+    source_id: str,
+    *,
+    title: str | None = None,
+    folder: str | None = None,
+) -> bool:
+    """Whether they did not follow it before."""
+    before = await state_of(connection, user_id, source_id)
+    await connection.execute(
+        _SUBSCRIBE, {"user_id": user_id, "source_id": source_id, "title": title, "folder": folder}
+    )
+    return before is not SubscriptionState.ACTIVE
+
+
+async def state_of(connection: AsyncConnection, user_id: str, source_id: str) -> SubscriptionState | None:
+    found = await connection.scalar(
+        text("select state from subscription where user_id = :user_id and source_id = :source_id"),
+        {"user_id": user_id, "source_id": source_id},
+    )
+    return SubscriptionState(found) if found else None
+
+
+async def set_state(
+    connection: AsyncConnection, user_id: str, source_id: str, state: SubscriptionState
+) -> None:
+    await connection.execute(
+        text("""update subscription set state = :state, state_at = now()
+                where user_id = :user_id and source_id = :source_id and state <> :state"""),
+        {"user_id": user_id, "source_id": source_id, "state": state},
+    )
+
+
+# Newest first by the feed's own dates; where it has none, the order in which they were seen must do.
+_BACKFILL = text("""
+insert into inbox_item (user_id, item_id, source_id, arrived_at)
+select :user_id, item_id, :source_id, cast(:now as timestamptz) from (
+  select item_id from feed_item where source_id = :source_id and item_id is not null
+  group by item_id
+  order by max(coalesce(published_at, first_seen_at)) desc, max(first_seen_at) desc, item_id limit :most) newest
+on conflict (user_id, item_id) do nothing returning item_id
+""")
+
+
+async def backfill(
+    connection: AsyncConnection, user_id: str, source_id: str, *, most: int, now: datetime
+) -> list[int]:
+    """The newest items of a feed into one person's inbox: which they did not have yet."""
+    rows = await connection.execute(
+        _BACKFILL, {"user_id": user_id, "source_id": source_id, "most": most, "now": now}
+    )
+    return list(rows.scalars())
+
+
+_LISTING = """
+select source.id, coalesce(s.title, source.title) as title, source.title as feed_title, feed.url,
+  source.url as site_url, feed.kind, s.state, s.folder, app_user.name as "user",
+  source.cadence, source.circuit, source.last_checked_at, source.last_success_at, source.last_new_at,
+  source.next_check_at, source.next_check_reason, source.paused_at, source.paused_reason,
+  source.failure_count, source.last_error_code, source.last_error, feed.gone_at, feed.moved_to,
+  s.created_at as subscribed_at,
+  (select count(*) from feed_item where feed_item.source_id = source.id) as items,
+  (select count(*) from inbox_item i where i.user_id = s.user_id and i.source_id = source.id
+     and i.state = 'INBOX') as inbox
+from subscription s
+join source on source.id = s.source_id and source.removed_at is null
+join feed on feed.source_id = source.id
+join app_user on app_user.id = s.user_id
+where s.state <> 'UNSUBSCRIBED' and (cast(:user_id as text) is null or s.user_id = :user_id)
+order by app_user.name, s.folder nulls first, lower(coalesce(s.title, source.title)), source.id
+"""
+
+
+async def listing(connection: AsyncConnection, user_id: str | None = None) -> list[dict[str, Any]]:
+    """Subscriptions as people see them."""
+    rows = await connection.execute(text(_LISTING), {"user_id": user_id})
+    return [dict(row) for row in rows.mappings()]
+
+
+async def add_many(
+    connection: AsyncConnection, user_id: str, sources: Sequence[tuple[str, str | None, str | None]]
+) -> set[str]:
+    """Subscribe to many feeds (id, title, folder) at once; which of them are new to this person."""
+    rows = await connection.execute(
+        text("""insert into subscription as s (user_id, source_id, title, folder)
+                select cast(:user_id as text), * from unnest(
+                  cast(:ids as text[]), cast(:titles as text[]), cast(:folders as text[]))
+                on conflict (user_id, source_id) do update set state = 'ACTIVE', state_at = now(),
+                  title = coalesce(excluded.title, s.title), folder = coalesce(excluded.folder, s.folder)
+                  where s.state = 'UNSUBSCRIBED'
+                returning source_id"""),
+        {
+            "user_id": user_id,
+            "ids": [source_id for source_id, _, _ in sources],
+            "titles": [title for _, title, _ in sources],
+            "folders": [folder for _, _, folder in sources],
+        },
+    )
+    return set(rows.scalars())

@@ -1,0 +1,146 @@
+"""Following feeds: finding the feed, the first reading, and looking after its workflow (I4, I7)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+from temporalio.client import Client
+
+from activities.by_queue import feed_books
+from activities.feed_books import Look
+from fascicle.domain.errors import UsageError
+from fascicle.domain.feed import SubscriptionState
+from fascicle.domain.names import source_workflow_id
+from fascicle.domain.urls import parse_http_url
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.sites.feeds.client import Found
+from fascicle.storage import feed as feeds
+from fascicle.storage import item as items
+from fascicle.storage import source as sources
+from fascicle.storage import subscription as subscriptions
+from fascicle.storage.database import transaction
+from starter.onboarding import ensure_workflow
+from starter.patience import patiently
+from starter.starting import stop_workflow
+
+_NOBODY = "nobody reads it at the moment"
+
+
+@dataclass(frozen=True)
+class Subscribed:
+    source_id: str
+    created: bool
+    """The feed was not followed by anybody before."""
+    subscribed: bool
+    """This person did not follow it before."""
+    backfilled: int
+
+
+async def subscribe(
+    dependencies: Dependencies,
+    client: Client,
+    url: str,
+    user_id: str,
+    *,
+    backfill: int = 0,
+    title: str | None = None,
+    folder: str | None = None,
+    on_wait: Callable[[str], None] = lambda reason: None,
+) -> Subscribed:
+    """Follow the feed at an address, or behind the page there. What it lists already is history.
+
+    The feed's first reading and the subscription are one transaction: what comes out a moment later is news.
+    """
+    address = dependencies.feeds.address_of(feed_address(url))
+    known = await _followed(dependencies, address)
+    if known is None:
+        found = await patiently(lambda: dependencies.feeds.find(address), on_wait)
+        known = await _followed(dependencies, found.address)
+    else:
+        found = None
+    async with transaction(dependencies.engine) as connection:
+        source_id, created = known, False
+        if source_id is None and found is not None:
+            source_id, created = await _first_reading(connection, dependencies, found, url)
+        if source_id is None:
+            raise UsageError("unknown_feed", f"There is no feed {url}.")
+        interest = await subscriptions.hold(connection, source_id)
+        subscribed = await subscriptions.subscribe(connection, user_id, source_id, title=title, folder=folder)
+        woken = not created and interest.active == 0
+        if woken:
+            await feeds.begin_anew(connection, source_id)
+        given = await subscriptions.backfill(
+            connection, user_id, source_id, most=backfill, now=dependencies.clock()
+        )
+        if dependencies.settings.enrich:
+            await items.ask_for_enrichment(connection, given, dependencies.clock())
+    handle = await ensure_workflow(dependencies, client, source_id, anew=created)
+    if woken:
+        await handle.signal("resume")
+    return Subscribed(source_id, created, subscribed, len(given))
+
+
+async def leave(
+    dependencies: Dependencies, client: Client, user_id: str, source_id: str, state: SubscriptionState
+) -> None:
+    """Unsubscribe or pause. A feed that nobody wants is not polled; one that all paused rests with them."""
+    async with transaction(dependencies.engine) as connection:
+        await subscriptions.hold(connection, source_id)
+        await subscriptions.set_state(connection, user_id, source_id, state)
+        left = await subscriptions.hold(connection, source_id)
+        if not left.active and not left.paused:
+            await sources.remove(connection, source_id, dependencies.clock())
+    if left.active:
+        return
+    if left.paused:
+        handle = await ensure_workflow(dependencies, client, source_id)
+        await handle.signal("pause", _NOBODY)
+    else:
+        await stop_workflow(client, source_workflow_id(source_id))
+
+
+async def come_back(
+    dependencies: Dependencies, client: Client, user_id: str, source_id: str
+) -> None:
+    """Resume a paused subscription: from now on, not with what came meanwhile."""
+    async with transaction(dependencies.engine) as connection:
+        interest = await subscriptions.hold(connection, source_id)
+        await subscriptions.set_state(connection, user_id, source_id, SubscriptionState.ACTIVE)
+        if not interest.active:
+            await feeds.begin_anew(connection, source_id)
+    handle = await ensure_workflow(dependencies, client, source_id)
+    if not interest.active:
+        await handle.signal("resume")
+
+
+def feed_address(url: str) -> str:
+    """The address a person gave, checked; `feed:` is how some pages spell it."""
+    text = url.strip()
+    if text.startswith("feed:"):
+        rest = text.removeprefix("feed:").removeprefix("//")
+        text = rest if rest.startswith(("http://", "https://")) else f"https://{rest}"
+    elif "://" not in text and "." in text.partition("/")[0]:
+        text = f"https://{text}"
+    parts = parse_http_url(text)
+    return parts._replace(netloc=parts.netloc.lower(), fragment="", path=parts.path or "/").geturl()
+
+
+async def _followed(dependencies: Dependencies, address: str) -> str | None:
+    """The feed at this address if somebody follows it now."""
+    async with transaction(dependencies.engine) as connection:
+        source_id = await feeds.find(connection, [address])
+        source = await sources.get(connection, source_id) if source_id else None
+    return source.id if source is not None and source.removed_at is None else None
+
+
+async def _first_reading(
+    connection: AsyncConnection, dependencies: Dependencies, found: Found, url: str
+) -> tuple[str, bool]:
+    source_id, created = await feeds.add(
+        connection, found.address, title=found.parsed.title or found.address, page=found.parsed.site_url
+    )
+    source, feed = await sources.get(connection, source_id), await feeds.get(connection, source_id)
+    if created and source is not None and feed is not None:
+        look = Look(source, feed, dependencies.clock())
+        await feed_books(dependencies.settings).keep(connection, look, found.fetched, found.parsed)
+    return source_id, created
