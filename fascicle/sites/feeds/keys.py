@@ -1,0 +1,84 @@
+"""Each entry's id within its feed: unique in the document, the same at every reading.
+
+Ids that the feed gives are used where they tell its entries apart; else the address, else the words. Neither
+the order of the entries nor other entries matter, except where one of them claims the same id.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from fascicle.domain.canonical_url import url_key
+from fascicle.domain.feed import Entry
+
+_LONGEST = 300
+_START = 500
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def with_keys(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries with their keys, in their order; exact duplicates are one, empty ones are none."""
+    listed = _without_repeats([entry for entry in entries if not is_empty(entry)])
+    keys = _keys(listed)
+    claimed = Counter(keys)
+    final = [
+        key if claimed[key] == 1 else _fingerprint(entry) for key, entry in zip(keys, listed, strict=True)
+    ]
+    unique: dict[str, Entry] = {}
+    for key, entry in zip(final, listed, strict=True):
+        unique.setdefault(key, entry)
+    return [entry.model_copy(update={"key": key}) for key, entry in unique.items()]
+
+
+def is_empty(entry: Entry) -> bool:
+    """No id, no address, no title, no words: nothing that could be shown or known again."""
+    return not (_guid(entry) or entry.url or entry.title or entry.summary or entry.content)
+
+
+def _without_repeats(entries: list[Entry]) -> list[Entry]:
+    """The same id, address and title twice are one entry, of which the later version counts."""
+    given = Counter(_guid(entry) for entry in entries)
+    kept: dict[object, Entry] = {}
+    for number, entry in enumerate(entries):
+        guid = _guid(entry)
+        repeats = guid and given[guid] > 1
+        identity = (guid, url_key(entry.url or ""), entry.title) if repeats else number
+        if identity not in kept or _version(entry) > _version(kept[identity]):
+            kept[identity] = entry
+    return list(kept.values())
+
+
+def _version(entry: Entry) -> datetime:
+    return entry.updated_at or entry.published_at or _LONG_AGO
+
+
+def _keys(entries: list[Entry]) -> list[str]:
+    given = Counter(_guid(entry) for entry in entries)
+    named = [guid if (guid := _guid(entry)) and given[guid] == 1 else None for entry in entries]
+    addresses = [
+        None if name else url_key(entry.url or "") for name, entry in zip(named, entries, strict=True)
+    ]
+    shared = Counter(addresses)
+    return [
+        _short(name or (f"url:{address}" if address and shared[address] == 1 else _fingerprint(entry)))
+        for name, address, entry in zip(named, addresses, entries, strict=True)
+    ]
+
+
+def _guid(entry: Entry) -> str:
+    return (entry.guid or "").strip()
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= _LONGEST else _hash(key)
+
+
+def _fingerprint(entry: Entry) -> str:
+    when = entry.published_at.isoformat() if entry.published_at else ""
+    words = (entry.summary or entry.content or "")[:_START]
+    return _hash("\x1f".join((_guid(entry), entry.title, when, entry.url or "", words)))
+
+
+def _hash(text: str) -> str:
+    return f"sha:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
