@@ -14,6 +14,7 @@ from simulator.control import Control
 from simulator.deviantart import DeviantArt
 from simulator.discord import Discord
 from simulator.faults import FaultyApp
+from simulator.feeds import Feeds
 from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
 from simulator.mangaplus import MangaPlus
@@ -48,6 +49,7 @@ class SimulatorApp:
             DeviantArt(simulation.deviantart),
             Ao3(simulation.ao3),
             Discord(simulation.discord),
+            Feeds(simulation.feeds),
             S3(simulation.objects),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)

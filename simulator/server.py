@@ -112,6 +112,7 @@ class RunningSimulator:
         self.ao3 = self.simulation.ao3
         self.discord = self.simulation.discord
         self.objects = self.simulation.objects
+        self.feeds = self.simulation.feeds
         self.url = ""
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
@@ -120,6 +121,10 @@ class RunningSimulator:
     def site_url(self, site: str) -> str:
         """The address below which the site is simulated."""
         return f"{self.url}/{site}"
+
+    def feed_url(self, name: str) -> str:
+        """Where the feed of that name is read."""
+        return f"{self.url}{self.feeds.feed(name).path}"
 
     def pages(self, series: Series) -> dict[str, str]:
         """The series' page on each site that carries it."""

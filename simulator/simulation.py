@@ -10,6 +10,7 @@ from simulator.demo import add_demo_series
 from simulator.deviantart import Studio
 from simulator.discord import Chat
 from simulator.faults import Faults
+from simulator.feeds import Newsroom
 from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
@@ -31,6 +32,7 @@ class Simulation:
     ao3: Archive = field(default_factory=Archive)
     discord: Chat = field(default_factory=Chat)
     objects: Objects = field(default_factory=Objects)
+    feeds: Newsroom = field(default_factory=Newsroom)
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
@@ -46,6 +48,7 @@ class Simulation:
             sink=Sink(state_file.with_name(f"{state_file.name}.sink.jsonl")),
             deviantart=Studio(state_file.with_name(f"{state_file.name}.deviantart.json")),
             ao3=Archive(state_file.with_name(f"{state_file.name}.ao3.json")),
+            feeds=Newsroom(state_file.with_name(f"{state_file.name}.feeds.json")),
         )
         if not resumed:
             simulation.fill(world_name)
@@ -68,6 +71,7 @@ class Simulation:
         self.ao3.clear()
         self.discord.clear()
         self.objects.clear()
+        self.feeds.clear()
         with self.world.changing():
             self.world.clear()
             self.fill(world_name)
