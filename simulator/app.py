@@ -14,7 +14,7 @@ from simulator.control import Control
 from simulator.deviantart import DeviantArt
 from simulator.discord import Discord
 from simulator.faults import FaultyApp
-from simulator.feeds import Feeds
+from simulator.feeds import EmbeddingSite, Feeds, YouTube
 from simulator.inkpages import InkPages
 from simulator.mangadex import MangaDex
 from simulator.mangaplus import MangaPlus
@@ -40,16 +40,21 @@ SITES: tuple[Callable[[World], Upstream], ...] = (
 
 
 class SimulatorApp:
-    """Releases a chapter every `release_every` seconds while it runs, where that is given."""
+    """Releases a chapter every `release_every` seconds while it runs, where that is given; see Releaser."""
 
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
-        self._releaser = Releaser(simulation.world, release_every) if release_every else None
+        self._releaser = (
+            Releaser(simulation.world, release_every, simulation.feeds) if release_every else None
+        )
         self._upstreams: list[Upstream] = [site(simulation.world) for site in SITES]
         self._upstreams += [
             DeviantArt(simulation.deviantart),
             Ao3(simulation.ao3),
             Discord(simulation.discord),
             Feeds(simulation.feeds),
+            YouTube(simulation.feeds),
+            EmbeddingSite(simulation.feeds, "Spotify"),
+            EmbeddingSite(simulation.feeds, "SoundCloud"),
             S3(simulation.objects),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)

@@ -12,6 +12,7 @@ from simulator.ao3.records import Ao3Series, Ao3SeriesSpec, Work, WorkSpec
 from simulator.deviantart.client import DeviantArtClient
 from simulator.discord.client import DiscordClient
 from simulator.faults import Fault, FaultReport
+from simulator.feeds.client import FeedsClient
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
 from simulator.simulation import WorldName
@@ -63,6 +64,7 @@ class SimulatorControl:
         self._http = httpx.AsyncClient(base_url=f"{base_url}/_sim", timeout=TIMEOUT, trust_env=False)
         self.deviantart = DeviantArtClient(self._call)
         self.discord = DiscordClient(self._call)
+        self.feeds = FeedsClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self

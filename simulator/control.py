@@ -15,6 +15,7 @@ from simulator.control_parts import ControlError, Table, answering_errors, read,
 from simulator.deviantart.control import DeviantArtControl
 from simulator.discord.control import DiscordControl
 from simulator.faults import Fault
+from simulator.feeds.control import FeedsControl
 from simulator.mangadex import MangaDex, title_page
 from simulator.rate_limit import RateLimit
 from simulator.series import Series
@@ -66,6 +67,7 @@ class Control:
             *DeviantArtControl(self._simulation.deviantart).table(),
             *Ao3Control(self._simulation.ao3).table(),
             *DiscordControl(self._simulation.discord).table(),
+            *FeedsControl(self._simulation.feeds).table(),
         ]
         return [
             Mount(

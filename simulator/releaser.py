@@ -1,21 +1,28 @@
-"""Releases chapters as time goes by."""
+"""Releases chapters as time goes by, and now and then an entry of a feed."""
 
 import asyncio
 
+from simulator.feeds import Newsroom
+from simulator.feeds.demo import publish_next
 from simulator.specs import UploadSpec
 from simulator.upload import Upload
 from simulator.world import World
+
+CHAPTERS_PER_ENTRY = 4
 
 
 class Releaser:
     """Every so many seconds, the next chapter of the next ongoing series, in all its languages.
 
+    With every fourth chapter comes the next entry of the demo's feeds.
+
     The world remembers how far it came, so that a restart neither repeats a turn nor resets the clock.
     """
 
-    def __init__(self, world: World, every_seconds: float) -> None:
+    def __init__(self, world: World, every_seconds: float, feeds: Newsroom | None = None) -> None:
         self._world = world
         self._every_seconds = every_seconds
+        self._feeds = feeds
 
     async def run(self) -> None:
         with self._world.changing():
@@ -23,6 +30,8 @@ class Releaser:
         while True:
             await asyncio.sleep(self.seconds_until_due())
             self.release_next()
+            if self._feeds and self._world.releases_made % CHAPTERS_PER_ENTRY == 0:
+                publish_next(self._feeds)
 
     def seconds_until_due(self) -> float:
         last = self._world.last_release_at

@@ -11,6 +11,7 @@ from simulator.deviantart import Studio
 from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.feeds import Newsroom
+from simulator.feeds.demo import add_demo_feeds
 from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
@@ -61,6 +62,7 @@ class Simulation:
                 add_demo_series(self.world)
                 add_shelf(self.world)
             add_demo_works(self.ao3)
+            add_demo_feeds(self.feeds)
 
     def reset(self, world_name: WorldName = "empty") -> None:
         """Forget everything, then begin with the named world."""

@@ -1,5 +1,6 @@
 """A feed as one request sees it: entries, and addresses below the one it was asked at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,9 +10,9 @@ from simulator.feeds.records import Feed, FeedEntry
 @dataclass(frozen=True)
 class Edition:
     feed: Feed
-    entries: list[FeedEntry]
     base: str
     """Scheme and host of the request."""
+    entries: Sequence[FeedEntry] = ()
 
     @property
     def address(self) -> str:

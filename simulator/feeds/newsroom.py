@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import RLock
 
@@ -36,6 +36,9 @@ class Newsroom:
         self._state_file = state_file
         self._clock = clock
         self._changes_under_way = 0
+
+    def now(self) -> datetime:
+        return to_utc_second(self._clock())
 
     def feeds(self) -> list[Feed]:
         with self.lock:
@@ -72,7 +75,7 @@ class Newsroom:
         with self.changing():
             if spec.name in self._saved.feeds:
                 raise TakenError(f"there is a feed {spec.name}")
-            now = to_utc_second(self._clock())
+            now = self.now()
             feed = Feed(**dict(spec), created_at=now, changed_at=now)
             self._saved.feeds[feed.name] = feed
             self._saved.entries[feed.name] = {}
@@ -134,13 +137,13 @@ class Newsroom:
     def _stored(self, spec: EntrySpec, name: str, entry_id: int) -> FeedEntry:
         fields = {
             **dict(spec),
-            "published_at": spec.published_at or self._clock(),
+            "published_at": spec.published_at or self.now(),
             "video_id": spec.video_id or derived_video_id(name, entry_id),
         }
         return FeedEntry(**fields, id=entry_id, feed=name)
 
     def _touch(self, feed: Feed) -> Feed:
-        changed_at = max(to_utc_second(self._clock()), feed.changed_at + timedelta(seconds=1))
+        changed_at = max(self.now(), feed.changed_at + timedelta(seconds=1))
         self._saved.feeds[feed.name] = feed.model_copy(update={"changed_at": changed_at})
         return self._saved.feeds[feed.name]
 

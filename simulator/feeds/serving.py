@@ -23,7 +23,7 @@ def base_of(request: Request) -> str:
 
 
 def edition_of(newsroom: Newsroom, feed: Feed, request: Request) -> Edition:
-    return Edition(feed, newsroom.listed(feed.name), base_of(request))
+    return Edition(feed, base_of(request), newsroom.listed(feed.name))
 
 
 def serve(newsroom: Newsroom, feed: Feed, request: Request) -> Response:

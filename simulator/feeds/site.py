@@ -9,6 +9,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from simulator.answers import Answer, json_response
+from simulator.feeds.edition import Edition
 from simulator.feeds.newsroom import Newsroom, UnknownFeedError
 from simulator.feeds.pages import article_page, cover, embedding, home_page
 from simulator.feeds.records import FeedEntry
@@ -35,6 +36,10 @@ class NewsSite(ABC):
             await self.error(error.status_code, None)(scope, receive, send)
         except UnknownFeedError:
             await self.error(404, None)(scope, receive, send)
+
+    def _around(self, entry: FeedEntry, request: Request) -> Edition:
+        """What one entry needs: its feed and addresses, not the other entries."""
+        return Edition(self._newsroom.feed(entry.feed), base_of(request))
 
     def error(self, status: int, retry_after: str | None) -> Answer:
         return html_error(status, retry_after)
@@ -66,8 +71,7 @@ class Feeds(NewsSite):
     async def _get_article(self, request: Request) -> Response:
         with self._newsroom.lock:
             entry = self._entry(request)
-            feed = self._newsroom.feed(entry.feed)
-            return HTMLResponse(article_page(edition_of(self._newsroom, feed, request), entry))
+            return HTMLResponse(article_page(self._around(entry, request), entry))
 
     async def _get_cover(self, request: Request) -> Response:
         return Response(cover(self._entry(request)), media_type="image/svg+xml")
@@ -75,9 +79,8 @@ class Feeds(NewsSite):
     async def _get_embedding(self, request: Request) -> Response:
         with self._newsroom.lock:
             entry = self._entry(request)
-            feed = self._newsroom.feed(entry.feed)
-            edition = edition_of(self._newsroom, feed, request)
-            return json_response(embedding(edition, entry, feed.title, "rich"))
+            edition = self._around(entry, request)
+            return json_response(embedding(edition, entry, edition.feed.title, "rich"))
 
     def _entry(self, request: Request) -> FeedEntry:
         return self._newsroom.entry(request.path_params["name"], request.path_params["entry"])
