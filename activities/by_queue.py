@@ -10,7 +10,7 @@ from activities.account import AccountActivities
 from activities.automation import AutomationActivities
 from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
-from activities.dead_letter import DeadLetterActivities
+from activities.dead_letter import DeadLetterActivities, Retention
 from activities.discord import DiscordActivities
 from activities.feed import FeedActivities
 from activities.feed_books import FeedBooks
@@ -37,6 +37,7 @@ from fascicle.runtime.settings import Settings
 
 # Beyond the delay before it, how long telling followers may take before somebody else looks after it.
 _TELLING_TAKES = timedelta(minutes=2)
+_IDLE_RUNS_KEPT = timedelta(days=2)
 
 
 def activities_by_queue(
@@ -54,11 +55,7 @@ def activities_by_queue(
         engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
-    dead_letter = DeadLetterActivities(
-        engine,
-        kept_for=timedelta(days=settings.dead_letter_days),
-        fics_kept_for=timedelta(days=settings.fic_kept_days),
-    )
+    dead_letter = DeadLetterActivities(engine, _retention(settings))
     automation = AutomationActivities(
         engine, client, every=timedelta(seconds=settings.automation_every_seconds)
     )
@@ -157,6 +154,17 @@ def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics
         dependencies.other_fics,
         reader,
         metrics,
+    )
+
+
+def _retention(settings: Settings) -> Retention:
+    return Retention(
+        letters=timedelta(days=settings.dead_letter_days),
+        fics=timedelta(days=settings.fic_kept_days),
+        runs=timedelta(days=settings.run_kept_days),
+        idle_runs=min(_IDLE_RUNS_KEPT, timedelta(days=settings.run_kept_days)),
+        documents=timedelta(days=settings.document_kept_days),
+        items=timedelta(days=settings.item_kept_days),
     )
 
 

@@ -1,5 +1,6 @@
 """Burying what failed for good (C11)."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,9 @@ from temporalio import activity
 
 from fascicle.domain.errors import ErrorRecord
 from fascicle.storage import dead_letter, fic_job
+from fascicle.storage import item as items
 from fascicle.storage import notification as notifications
+from fascicle.storage import run as runs
 from fascicle.storage.database import transaction
 
 _LETTERS_PER_PAGE = 20
@@ -35,6 +38,21 @@ class AgeOutResult(BaseModel):
     """Settled letters that were deleted."""
     fics_forgotten: int = 0
     """Jobs that were finished long ago; what they read stays."""
+    runs_forgotten: int = 0
+    items_forgotten: int = 0
+    """Of feeds: that they were seen is kept."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long what is over is kept."""
+
+    letters: timedelta
+    fics: timedelta
+    runs: timedelta
+    idle_runs: timedelta
+    documents: timedelta
+    items: timedelta
 
 
 class LettersInput(BaseModel):
@@ -63,10 +81,9 @@ class ReopenInput(BaseModel):
 
 
 class DeadLetterActivities:
-    def __init__(self, engine: AsyncEngine, *, kept_for: timedelta, fics_kept_for: timedelta) -> None:
+    def __init__(self, engine: AsyncEngine, retention: Retention) -> None:
         self._engine = engine
-        self._kept_for = kept_for
-        self._fics_kept_for = fics_kept_for
+        self._retention = retention
 
     @activity.defn
     async def list_letters(self, wanted: LettersInput) -> LetterPage:
@@ -99,12 +116,25 @@ class DeadLetterActivities:
 
     @activity.defn
     async def age_out(self, age_out: AgeOutInput) -> AgeOutResult:
-        before = age_out.now - self._kept_for
+        now, kept = age_out.now, self._retention
         async with transaction(self._engine) as connection:
-            given_up = await dead_letter.give_up(connection, before=before, now=age_out.now)
-            forgotten = await dead_letter.forget(connection, before=before)
-            fics = await fic_job.forget_finished(connection, age_out.now - self._fics_kept_for)
-        return AgeOutResult(given_up=given_up, forgotten=forgotten, fics_forgotten=fics)
+            given_up = await dead_letter.give_up(connection, before=now - kept.letters, now=now)
+            forgotten = await dead_letter.forget(connection, before=now - kept.letters)
+            fics = await fic_job.forget_finished(connection, now - kept.fics)
+            ran = await runs.age_out(
+                connection,
+                before=now - kept.runs,
+                idle_before=now - kept.idle_runs,
+                documents_before=now - kept.documents,
+            )
+            gone = await items.forget(connection, before=now - kept.items)
+        return AgeOutResult(
+            given_up=given_up,
+            forgotten=forgotten,
+            fics_forgotten=fics,
+            runs_forgotten=ran,
+            items_forgotten=gone,
+        )
 
     @activity.defn
     async def bury(self, letter: BuryInput) -> int:

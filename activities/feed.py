@@ -89,7 +89,7 @@ class FeedActivities:
 
     @activity.defn
     async def replay_run(self, replay: ReplayRunInput) -> ReplayRunResult:
-        """Read a run's document once more; where it is not kept, what the feed has now. Nothing is doubled."""
+        """Read a run's document once more; where it is not kept, what the feed has now. Doubles nothing."""
         async with heartbeating():
             source, feed = await self._load(replay.source_id)
             async with transaction(self._engine) as connection:

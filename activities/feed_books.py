@@ -71,9 +71,7 @@ class FeedBooks:
         believed = sightings[1] >= self._policy.feed_moved_after
         return Kept(stored, facts, sightings[0] if believed else None)
 
-    async def keep_replay(
-        self, connection: AsyncConnection, look: Look, parsed: ParsedFeed
-    ) -> Stored | None:
+    async def keep_replay(self, connection: AsyncConnection, look: Look, parsed: ParsedFeed) -> Stored | None:
         """A document read again: it says nothing about the feed of today but what it contains."""
         held = await feeds.locked(connection, look.source.id)
         if held is None:
@@ -123,7 +121,12 @@ class FeedBooks:
             last_new_at = max((min(date, look.now) for date in dates if date), default=look.now)
         plan = await next_check(connection, source, self._policy, look.now, last_new_at=last_new_at)
         await sources.record_success(
-            connection, source.id, now=look.now, plan=plan, last_new_at=last_new_at, complete=parsed is not None
+            connection,
+            source.id,
+            now=look.now,
+            plan=plan,
+            last_new_at=last_new_at,
+            complete=parsed is not None,
         )
         if source.breaker.failures:
             await dead_letter.resolve(connection, "poll", source.id, look.now)
@@ -166,7 +169,7 @@ def run_of(look: Look, outcome: Outcome, stored: Stored, fetched: Fetched | None
         finished_at=look.now + timedelta(seconds=time.monotonic() - look.began),
         replay_of=look.replay_of,
         http_status=fetched.status if fetched else None,
-        bytes=len(fetched.body) if fetched else None,
+        size=len(fetched.body) if fetched else None,
         entries=stored.entries,
         new=stored.new,
         updated=stored.updated,

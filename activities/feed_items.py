@@ -96,9 +96,7 @@ class FeedStore:
         await self._write(connection, feed, [(judged, row)], stored, now)
         return stored
 
-    async def _judged(
-        self, connection: AsyncConnection, feed: Feed, entries: Sequence[Entry]
-    ) -> Judgement:
+    async def _judged(self, connection: AsyncConnection, feed: Feed, entries: Sequence[Entry]) -> Judgement:
         listed = [listed_entry(entry) for entry in entries]
         known = await items.seen_under(connection, feed.source_id, all_keys(listed))
         strangers = [entry for entry in listed if entry.key not in known]

@@ -95,7 +95,9 @@ async def _with_patience(
     feed = await feeds.get(connection, source.id)
     asked = timedelta(seconds=feed.patience_seconds or 0) if feed else timedelta(0)
     delay = max(own.next_check_at - now, policy.feed_shortest)
-    longest = max(policy.feed_longest, policy.intervals[own.cadence] if source.pinned_cadence else timedelta(0))
+    longest = max(
+        policy.feed_longest, policy.intervals[own.cadence] if source.pinned_cadence else timedelta(0)
+    )
     if asked > delay:
         delay, reason = asked, f"{own.reason}, but the site asks for {_rounded(min(asked, longest))}"
     else:

@@ -14,6 +14,7 @@ from simulator.client import SeriesSummary, SimulatorControl
 from simulator.deviantart.records import Options
 from simulator.deviantart.site import DeviantArt
 from starter.demo_art import show_art
+from starter.demo_feeds import show_feeds
 from starter.demo_fics import add_reader, show_fics
 from starter.onboarding import Onboarded, add_source
 
@@ -40,6 +41,9 @@ _RHYTHM = {
     "FASCICLE_AO3_THINK_SECONDS": "0,0.5",
     "FASCICLE_AO3_PAUSE_SECONDS": "5,10",
     "FASCICLE_FIC_INTERVAL_SECONDS": "0.5",
+    "FASCICLE_FEED_INTERVAL_SECONDS": "0.1",
+    "FASCICLE_FEED_MIN_SECONDS": "3",
+    "FASCICLE_ENRICH_INTERVAL_SECONDS": "0.2",
 }
 
 
@@ -53,6 +57,7 @@ def demo_environment(simulator_url: str, given: Mapping[str, str]) -> dict[str, 
         "FASCICLE_DEVIANTART_CLIENT_SECRET": Options().client_secret,
         "FASCICLE_AO3_URL": f"{simulator_url}/ao3",
         "FASCICLE_ROYALROAD_URL": f"{simulator_url}/royalroad",
+        **{f"FASCICLE_{s}_URL": f"{simulator_url}/{s.lower()}" for s in ("YOUTUBE", "SPOTIFY", "SOUNDCLOUD")},
         "FASCICLE_SHIP_RULES": str(_RULES),
         "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         **{name: given.get(name, value) for name, value in _RHYTHM.items()},
@@ -70,6 +75,7 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
             await library.follow(connection, reader, onboarded.source["series_id"])
     await show_art(dependencies, client, simulator_url, reader)
     await show_fics(dependencies, client, simulator_url)
+    await show_feeds(dependencies, client, simulator_url)
     return len(added)
 
 

@@ -99,9 +99,7 @@ async def leave(
         await stop_workflow(client, source_workflow_id(source_id))
 
 
-async def come_back(
-    dependencies: Dependencies, client: Client, user_id: str, source_id: str
-) -> None:
+async def come_back(dependencies: Dependencies, client: Client, user_id: str, source_id: str) -> None:
     """Resume a paused subscription: from now on, not with what came meanwhile."""
     async with transaction(dependencies.engine) as connection:
         interest = await subscriptions.hold(connection, source_id)

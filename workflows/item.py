@@ -30,7 +30,9 @@ class IngestItemWorkflow:
             result = await self._store(ingest)
         except ActivityError as error:
             await self._put_back(ingest)
-            raise ApplicationError(f"letter {ingest.letter_id} could not be stored", non_retryable=True) from error
+            raise ApplicationError(
+                f"letter {ingest.letter_id} could not be stored", non_retryable=True
+            ) from error
         if result.error is not None:  # buried anew, with what is wrong now
             raise ApplicationError(result.error.message, type=result.error.error_code, non_retryable=True)
         for item in result.items:

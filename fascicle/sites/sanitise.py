@@ -10,8 +10,36 @@ _TAGS = {
 }
 _ARTICLE_TAGS = {
     *_TAGS,
-    *("h1", "h2", "h3", "h4", "h5", "h6", "div", "section", "article", "aside", "img", "figure", "figcaption"),
-    *("table", "caption", "thead", "tbody", "tr", "th", "td", "abbr", "mark", "kbd", "time", "details", "summary"),
+    *(
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "div",
+        "section",
+        "article",
+        "aside",
+        "img",
+        "figure",
+        "figcaption",
+    ),
+    *(
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "abbr",
+        "mark",
+        "kbd",
+        "time",
+        "details",
+        "summary",
+    ),
 }
 _LONGEST_HTML = 50_000
 _LONGEST_ARTICLE = 200_000

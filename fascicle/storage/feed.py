@@ -202,9 +202,7 @@ async def _hand_over(connection: AsyncConnection, source_id: str, other: str) ->
                 where source_id = :id and state <> 'UNSUBSCRIBED'"""),
         {"id": source_id},
     )
-    await connection.execute(
-        text("update source set removed_at = now() where id = :id"), {"id": source_id}
-    )
+    await connection.execute(text("update source set removed_at = now() where id = :id"), {"id": source_id})
 
 
 async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:

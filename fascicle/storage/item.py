@@ -198,7 +198,7 @@ async def _insert(
     if not rows:
         return
     added = await connection.execute(_INSERT_ITEMS, _parameters(source_id, rows, now))
-    ids = {key: item_id for key, item_id in added}
+    ids = {row.key: row.id for row in added}
     for row in rows:
         row.item_id = ids.get(row.key)
 
@@ -236,9 +236,7 @@ async def deliver(
     return done.rowcount
 
 
-async def ask_for_enrichment(
-    connection: AsyncConnection, item_ids: Collection[int], now: datetime
-) -> None:
+async def ask_for_enrichment(connection: AsyncConnection, item_ids: Collection[int], now: datetime) -> None:
     """Of those that are in somebody's inbox, and were not looked at before."""
     if not item_ids:
         return
@@ -252,3 +250,19 @@ async def ask_for_enrichment(
 
 def _parameters(source_id: str, rows: Sequence[ItemRow], now: datetime) -> dict[str, Any]:
     return {"source_id": source_id, "rows": [row.values() for row in rows], "now": now}
+
+
+async def forget(connection: AsyncConnection, *, before: datetime, most: int = 5000) -> int:
+    """Delete items that everybody archived and no feed has listed since; that they were seen is kept."""
+    gone = await connection.execute(
+        text("""delete from item where id in (
+                  select id from item where first_seen_at < :before
+                    and not exists (select from inbox_item i where i.item_id = item.id
+                                    and (i.state <> 'ARCHIVED'
+                                         or coalesce(i.state_at, i.arrived_at) >= :before))
+                    and not exists (select from feed_item f where f.item_id = item.id
+                                    and f.last_seen_at >= :before)
+                  limit :most)"""),
+        {"before": before, "most": most},
+    )
+    return gone.rowcount

@@ -1,4 +1,4 @@
-"""Ingestion runs (I6): one row for every look at a feed, with its document where there was something to do."""
+"""Ingestion runs (I6): a row for every look at a feed, with its document where there was something to do."""
 
 import zlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Run:
     finished_at: datetime
     replay_of: int | None = None
     http_status: int | None = None
-    bytes: int | None = None
+    size: int | None = None
     entries: int = 0
     new: int = 0
     updated: int = 0
@@ -46,7 +46,7 @@ insert into ingestion_run (source_id, outcome, started_at, finished_at, duration
   bytes, entries, new, updated, renamed, silent, failed, delivered, flood, error_code, error, document,
   content_type)
 values (:source_id, :outcome, :started_at, :finished_at, :duration_ms, :replay_of, :http_status,
-  :bytes, :entries, :new, :updated, :renamed, :silent, :failed, :delivered, :flood, :error_code, :error,
+  :size, :entries, :new, :updated, :renamed, :silent, :failed, :delivered, :flood, :error_code, :error,
   :document, :content_type)
 returning id
 """)

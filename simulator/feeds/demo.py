@@ -10,7 +10,7 @@ PODCAST = "gutter-talk"
 CHANNEL = "panel-by-panel"
 FEEDS = (
     FeedSpec(name=BLOG, format="atom", title="Paper Lantern, the webcomic"),
-    FeedSpec(name=PODCAST, format="podcast", title="Gutter Talk", ttl_minutes=5),
+    FeedSpec(name=PODCAST, format="podcast", title="Gutter Talk"),
     FeedSpec(name=CHANNEL, format="youtube", title="Panel by Panel", handle="panelbypanel"),
 )
 ENTRIES_AT_FIRST = 4
