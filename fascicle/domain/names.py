@@ -80,7 +80,3 @@ def item_workflow_id(source_id: str, item_key: str) -> str:
 def ingest_job_key(source_id: str, chapter_key: str) -> str:
     """The dedup key of C4."""
     return f"{source_id}:{chapter_key}"
-
-
-def enrich_workflow_id(item_id: int) -> str:
-    return f"enrich-{item_id}"
