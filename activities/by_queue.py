@@ -12,6 +12,7 @@ from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities
 from activities.discord import DiscordActivities
+from activities.enrich import EnrichActivities
 from activities.fic import FicActivities
 from activities.fic_plan import FicPlanner, fic_policy
 from activities.fic_result import Reader
@@ -48,7 +49,11 @@ def activities_by_queue(
     backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
     replay = ReplayActivities(engine, dependencies.sites, policy)
     reconcile = ReconcileActivities(
-        engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
+        engine,
+        client,
+        told_within=policy.told_within,
+        sweep_is_fresh_for=policy.sweep_is_fresh_for,
+        enrich=settings.enrich,
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(
@@ -84,6 +89,7 @@ def activities_by_queue(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )
     fic = _fic_activities(client, dependencies, metrics)
+    enrich = EnrichActivities(engine, dependencies.pages, metrics)
     discord = DiscordActivities(
         engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault
     )
@@ -115,6 +121,7 @@ def activities_by_queue(
             fic.enlist_subscribers,
             fic.plan_fic,
             fic.record_fic_failure,
+            enrich.give_up_enriching,
         ],
         FETCH_QUEUE: [
             source.poll_source,
@@ -123,6 +130,7 @@ def activities_by_queue(
             sweep.sweep_site,
             account.renew_account,
             fic.fetch_fic,
+            enrich.enrich_item,
         ],
         DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail, discord.edit_replies],
         PUBLISH_QUEUE: [

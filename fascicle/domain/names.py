@@ -68,6 +68,10 @@ def fic_workflow_id(key: str) -> str:
     return f"fic-{key}"
 
 
+def enrich_workflow_id(item_id: int) -> str:
+    return f"enrich-{item_id}"
+
+
 def ingest_job_key(source_id: str, chapter_key: str) -> str:
     """The dedup key of C4."""
     return f"{source_id}:{chapter_key}"

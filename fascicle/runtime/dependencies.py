@@ -23,6 +23,7 @@ from fascicle.sites.fanficfare import FanFicFare
 from fascicle.sites.fic import Ao3, OtherFicSites
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
+from fascicle.sites.pages import Pages
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
@@ -48,6 +49,7 @@ class Dependencies:
     ao3: Ao3
     other_fics: OtherFicSites
     discord: Discord
+    pages: Pages
 
 
 def utc_now() -> datetime:
@@ -90,6 +92,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             ao3,
             other_fics,
             Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
+            _pages(settings, http),
         )
     finally:
         await reader.close()
@@ -120,6 +123,16 @@ def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
             max_redirects=settings.http_max_redirects,
             gate_patience_seconds=settings.gate_patience_seconds,
         ),
+    )
+
+
+def _pages(settings: Settings, http: HttpClient) -> Pages:
+    return Pages(
+        http,
+        gate=settings.page_gate,
+        youtube=settings.youtube_url,
+        spotify=settings.spotify_url,
+        soundcloud=settings.soundcloud_url,
     )
 
 

@@ -27,6 +27,7 @@ BASES = {
         ("http://127.0.0.1:9/feeds/watch?v=abc", None),
         ("https://youtube.com.evil.test/watch?v=abc", None),
         ("https://blog.test/watch", None),
+        ("http://[no address", None),
     ],
 )
 def test_i5_a_service_is_known_at_its_own_and_at_the_configured_address(

@@ -59,7 +59,7 @@ class Pages:
             answer = await self._get(target, patience_seconds=_HOP_PATIENCE if hop else None)
             if answer.status not in _REDIRECTS:
                 return Page(answer.url, answer.headers.get("content-type"), answer.body)
-            target = urljoin(answer.url, str(answer.headers.get("location", "")))
+            target = _redirect_target(answer)
         raise PermanentError("too_many_redirects", f"{url} redirects in a circle.")
 
     async def embedded(self, address: str) -> OEmbed:
@@ -114,6 +114,13 @@ def page_host(url: str | None) -> str:
         return urlsplit(url or "").hostname or ""
     except ValueError:
         return ""
+
+
+def _redirect_target(answer: Answer) -> str:
+    try:
+        return urljoin(answer.url, str(answer.headers.get("location", "")))
+    except ValueError as error:
+        raise PermanentError("bad_answer", f"{answer.place} redirects to no address.") from error
 
 
 def _is_html(headers: Mapping[str, str]) -> bool:

@@ -72,7 +72,10 @@ def services(*, youtube: str, spotify: str, soundcloud: str) -> tuple[Service, .
 
 def service_of(url: str, known: tuple[Service, ...]) -> Service | None:
     """The service that can be asked about what is at the address."""
-    return next((service for service in known if service.embeds(url)), None)
+    try:
+        return next((service for service in known if service.embeds(url)), None)
+    except ValueError:  # no address at all
+        return None
 
 
 def oembed_address(url: str, *, youtube: str, spotify: str, soundcloud: str) -> str | None:
