@@ -40,6 +40,7 @@ from fascicle.web.sales import SaleRoutes
 from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
+from workflows.enrich import EnrichItemWorkflow
 from workflows.fic import ParseFicWorkflow
 from workflows.housekeeping import HousekeepingWorkflow
 from workflows.item import IngestItemWorkflow
@@ -61,6 +62,7 @@ WORKFLOWS: Sequence[type] = (
     NotifyWorkflow,
     PublishPostWorkflow,
     ParseFicWorkflow,
+    EnrichItemWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
     MailWorkflow,

@@ -12,6 +12,7 @@ from activities.backfill import BackfillActivities
 from activities.chapter import ChapterActivities
 from activities.dead_letter import DeadLetterActivities, Retention
 from activities.discord import DiscordActivities
+from activities.enrich import EnrichActivities
 from activities.feed import FeedActivities
 from activities.feed_books import FeedBooks
 from activities.feed_items import FeedStore
@@ -52,7 +53,11 @@ def activities_by_queue(
     backfill = BackfillActivities(engine, dependencies.sites, policy, metrics, notify_delay_seconds=delay)
     replay = ReplayActivities(engine, dependencies.sites, policy)
     reconcile = ReconcileActivities(
-        engine, client, told_within=policy.told_within, sweep_is_fresh_for=policy.sweep_is_fresh_for
+        engine,
+        client,
+        told_within=policy.told_within,
+        sweep_is_fresh_for=policy.sweep_is_fresh_for,
+        enrich=settings.enrich,
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, _retention(settings))
@@ -85,6 +90,7 @@ def activities_by_queue(
     )
     feed = FeedActivities(engine, dependencies.feeds, feed_books(settings), metrics)
     fic = _fic_activities(client, dependencies, metrics)
+    enrich = EnrichActivities(engine, dependencies.pages, metrics)
     discord = DiscordActivities(
         engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault
     )
@@ -117,6 +123,7 @@ def activities_by_queue(
             fic.plan_fic,
             fic.record_fic_failure,
             feed.store_item,
+            enrich.give_up_enriching,
         ],
         FETCH_QUEUE: [
             source.poll_source,
@@ -127,6 +134,7 @@ def activities_by_queue(
             sweep.sweep_site,
             account.renew_account,
             fic.fetch_fic,
+            enrich.enrich_item,
         ],
         DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail, discord.edit_replies],
         PUBLISH_QUEUE: [

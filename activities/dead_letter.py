@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 
 from fascicle.domain.errors import ErrorRecord
-from fascicle.storage import dead_letter, fic_job
+from fascicle.storage import dead_letter, enrichment, fic_job
 from fascicle.storage import item as items
 from fascicle.storage import notification as notifications
 from fascicle.storage import run as runs
@@ -101,12 +101,14 @@ class DeadLetterActivities:
 
     @activity.defn
     async def reopen(self, reopen: ReopenInput) -> None:
-        """Settle a letter as replayed; a message it stands for is put back."""
+        """Settle a letter as replayed; what it stands for, a message or an item, is put back."""
         async with transaction(self._engine) as connection:
             await dead_letter.settle(connection, reopen.letter_id, "replayed", reopen.now)
             letter = await dead_letter.get(connection, reopen.letter_id)
             if letter is not None and letter["kind"] == "deliver":
                 await notifications.requeue(connection, letter["input"]["delivery_id"], reopen.now)
+            elif letter is not None and letter["kind"] == "enrich":
+                await enrichment.try_again(connection, letter["input"]["item_id"], reopen.now)
 
     @activity.defn
     async def put_back(self, letter: ReopenInput) -> None:

@@ -138,7 +138,8 @@ class FeedStore:
         now: datetime,
     ) -> None:
         source_id = feed.source_id
-        fresh = [row for judged, row in rows if judged.verdict in (Verdict.NEW, Verdict.SILENT)]
+        # Feeds list the newest first: oldest first, items' numbers follow the order they came out in.
+        fresh = [row for judged, row in reversed(rows) if judged.verdict in (Verdict.NEW, Verdict.SILENT)]
         edits = [row for _, row in rows if row.item_id is not None]
         await items.update(connection, source_id, edits, now)
         await items.find_or_add(connection, source_id, fresh, now)

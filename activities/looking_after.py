@@ -1,4 +1,4 @@
-"""Seeing to it that a post or a fic has its workflow, and that the workflow looks at the row."""
+"""Seeing to it that a post, a fic or an item has its workflow, and that the workflow looks at the row."""
 
 from pydantic import BaseModel
 from temporalio.client import Client
@@ -9,11 +9,19 @@ from temporalio.common import (
     TypedSearchAttributes,
     WorkflowIDReusePolicy,
 )
+from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from fascicle.domain.fic import FicRef
-from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, fic_workflow_id, publish_workflow_id
+from fascicle.domain.names import (
+    LOOK_AGAIN_SIGNAL,
+    MAIN_QUEUE,
+    enrich_workflow_id,
+    fic_workflow_id,
+    publish_workflow_id,
+)
 
-_SITE = TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), "deviantart")])
+# Temporal takes no longer ones.
+_LONGEST_FAIRNESS_KEY = 64
 
 
 class PublishInput(BaseModel):
@@ -39,7 +47,7 @@ async def look_after_post(client: Client, post_id: str, *, title: str, account_i
         start_signal=LOOK_AGAIN_SIGNAL,
         static_summary=title[:200],
         priority=Priority(priority_key=2, fairness_key=account_id),
-        search_attributes=_SITE,
+        search_attributes=_site("deviantart"),
     )
 
 
@@ -69,4 +77,39 @@ def fic_priority(ref: FicRef) -> Priority:
 
 
 def fic_attributes(ref: FicRef) -> TypedSearchAttributes:
-    return TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), ref.site)])
+    return _site(ref.site)
+
+
+class EnrichItemInput(BaseModel):
+    item_id: int
+    title: str = ""
+    """What the Web UI calls it."""
+    host: str = ""
+    """Of its page: the hosts take turns."""
+
+
+async def look_after_item(client: Client, item: EnrichItemInput) -> bool:
+    """Start the item's enrichment. False: it is going on, and goes on."""
+    try:
+        await client.start_workflow(
+            "EnrichItemWorkflow",
+            item,
+            id=enrich_workflow_id(item.item_id),
+            task_queue=MAIN_QUEUE,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            static_summary=item.title[:200],
+            priority=enrich_priority(item),
+            search_attributes=_site(item.host) if item.host else None,
+        )
+    except WorkflowAlreadyStartedError:
+        return False
+    return True
+
+
+def enrich_priority(item: EnrichItemInput) -> Priority:
+    """The lowest: whatever else there is to do, somebody may be waiting for."""
+    return Priority(priority_key=5, fairness_key=item.host[:_LONGEST_FAIRNESS_KEY] or None)
+
+
+def _site(name: str) -> TypedSearchAttributes:
+    return TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), name)])

@@ -8,6 +8,7 @@ from temporalio.common import MetricMeter
 POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
 SWEEP_OUTCOMES = ("done", "gap", "failed")
 POST_OUTCOMES = ("published", "failed", "unconfirmed", "retried")
+ENRICH_OUTCOMES = ("done", "partial", "failed")
 NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
@@ -21,6 +22,7 @@ class Metrics:
         self._notifications = meter.create_counter("fascicle_notifications", "Notifications and messages")
         self._posts = meter.create_counter("fascicle_posts", "Posts by how they ended, and attempts repeated")
         self._fics = meter.create_counter("fascicle_fics", "Fics by site and state, or error, they ended in")
+        self._enriched = meter.create_counter("fascicle_items_enriched", "Items enriched, by how it went")
         self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
         self._duration = meter.create_histogram_timedelta(
             "fascicle_job_duration_seconds", "How long an activity ran"
@@ -41,6 +43,8 @@ class Metrics:
             self.count_notifications(outcome, 0)
         for outcome in POST_OUTCOMES:
             self.count_posts(outcome, 0)
+        for outcome in ENRICH_OUTCOMES:
+            self.count_enriched(outcome, 0)
 
     def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
         self._polls.add(count, {"site": site, "outcome": outcome})
@@ -59,6 +63,9 @@ class Metrics:
 
     def count_fic(self, site: str, outcome: str) -> None:
         self._fics.add(1, {"site": site, "outcome": outcome})
+
+    def count_enriched(self, outcome: str, count: int = 1) -> None:
+        self._enriched.add(count, {"outcome": outcome})
 
     def job_started(self) -> None:
         self.active_jobs += 1

@@ -12,10 +12,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
-from activities.looking_after import look_after_fic, look_after_post
+from activities.looking_after import EnrichItemInput, look_after_fic, look_after_item, look_after_post
 from fascicle.domain.fic import FicRef
 from fascicle.runtime.logs import get_logger
-from fascicle.storage import fic_job, mail, post_queue
+from fascicle.sites.pages.client import page_host
+from fascicle.storage import enrichment, fic_job, mail, post_queue
 from fascicle.storage import notification as notifications
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
@@ -30,6 +31,9 @@ _FROM_THE_FIRST: tuple[datetime | None, str] = (None, "")
 _POST_IS_LATE = timedelta(minutes=1)
 _FIC_IS_LATE = timedelta(minutes=1)
 _MOST_FICS = 500
+# Enrichment has time; its workflow is usually just waiting for a worker.
+_ITEM_IS_LATE = timedelta(minutes=5)
+_MOST_ITEMS = 100
 
 log = get_logger("fascicle.reconcile")
 
@@ -52,17 +56,26 @@ class Orphans(BaseModel):
     """Posts that were seen to."""
     fics: int = 0
     """Fics that were seen to."""
+    items: int = 0
+    """Items whose enrichment nobody was at."""
     mail_waits: bool = False
 
 
 class ReconcileActivities:
     def __init__(
-        self, engine: AsyncEngine, client: Client, *, told_within: timedelta, sweep_is_fresh_for: timedelta
+        self,
+        engine: AsyncEngine,
+        client: Client,
+        *,
+        told_within: timedelta,
+        sweep_is_fresh_for: timedelta,
+        enrich: bool = True,
     ) -> None:
         self._engine = engine
         self._client = client
         self._told_within = told_within
         self._sweep_is_fresh_for = sweep_is_fresh_for
+        self._enrich = enrich
 
     @activity.defn
     async def find_orphans(self, reconcile: ReconcileInput) -> Orphans:
@@ -75,11 +88,13 @@ class ReconcileActivities:
                 mail_waits = await mail.needs_a_sender(connection)
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
             fics = await self._see_to_fics(reconcile.now)
+            items = await self._see_to_items(reconcile.now) if self._enrich else 0
         return Orphans(
             chapters=[OwedChapter(series_id=s, chapter_id=c) for s, c in chapters],
             stale_sweeps=stale,
             posts=posts,
             fics=fics,
+            items=items,
             mail_waits=mail_waits,
         )
 
@@ -114,6 +129,21 @@ class ReconcileActivities:
             except RPCError as error:
                 log.warning("fic_not_seen_to", key=row["key"], error=str(error))
         return len(neglected)
+
+    async def _see_to_items(self, now: datetime) -> int:
+        """Items that are due without a workflow (I5)."""
+        async with transaction(self._engine) as connection:
+            neglected = await enrichment.take_neglected(
+                connection, before=now - _ITEM_IS_LATE, now=now, limit=_MOST_ITEMS
+            )
+        started = 0
+        for row in neglected:
+            item = EnrichItemInput(item_id=row["id"], title=row["title"], host=page_host(row["url"]))
+            try:
+                started += await look_after_item(self._client, item)
+            except RPCError as error:
+                log.warning("item_not_seen_to", item_id=row["id"], error=str(error))
+        return started
 
     async def _see_to(self, posts: Sequence[dict[str, Any]]) -> int:
         """How many of them could be."""

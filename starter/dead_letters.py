@@ -39,13 +39,13 @@ LetterIds = Annotated[
 ]
 Code = Annotated[str | None, typer.Option(help="Every open letter with this error code.")]
 Kind = Annotated[
-    str | None, typer.Option(help="Every open letter of this kind: poll, ingest, notify, deliver.")
+    str | None, typer.Option(help="Every open letter of this kind: poll, ingest, notify, deliver, enrich.")
 ]
 All = Annotated[bool, typer.Option("--all", help="Every open letter.")]
 _AT_ONCE = 10
 _LOOK_EVERY = 0.3
 _QUERY_PATIENCE = timedelta(seconds=10)
-_KINDS = ("poll", "ingest", "notify", "deliver")
+_KINDS = ("poll", "ingest", "notify", "deliver", "enrich")
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
@@ -53,7 +53,7 @@ _STATES = ("open", "replayed", "resolved", "discarded", "all")
 def list_letters(
     state: Annotated[str, typer.Option(help="open, replayed, resolved, discarded or all.")] = "open",
     code: Annotated[str | None, typer.Option(help="Only those with this error code.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only poll, ingest, notify or deliver.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only poll, ingest, notify, deliver or enrich.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:

@@ -11,6 +11,7 @@ POLL = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_a
 # Half-open is one probe, not three.
 PROBE = RetryPolicy(maximum_attempts=1)
 INGEST = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)
+ENRICH = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)
 NOTIFY = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=5)
 # Keeping the books must succeed in the end, however long the database is away.
 BOOKS = RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=1))

@@ -12,9 +12,11 @@ with workflow.unsafe.imports_passed_through():
 
     from activities.chapter import IngestInput
     from activities.dead_letter import DeadLetterActivities, Letter, LetterPage, LettersInput, ReopenInput
+    from activities.looking_after import EnrichItemInput
     from fascicle.domain.names import ingest_workflow_id, item_workflow_id, source_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
+    from workflows.enrich import start_enriching
     from workflows.item import IngestItemInput
 
 _PRIORITY = Priority(priority_key=1)
@@ -111,6 +113,8 @@ class ReplayLettersWorkflow:
                 again=True,
                 attributes={"SourceId": job["source_id"]},
             )
+        elif letter.kind == "enrich":
+            await start_enriching(EnrichItemInput.model_validate(job))
         elif letter.series_id is not None:
             notify = NotifyInput(
                 series_id=letter.series_id,

@@ -244,7 +244,7 @@ def _fresh(
         return Verdict.SILENT
     date = listed.published_at
     if migrated:
-        is_younger = date is not None and (newest_published_at is None or date > newest_published_at)
+        is_younger = date is not None and (newest_published_at is None or date >= newest_published_at)
         return Verdict.NEW if is_younger else Verdict.SILENT
     if bulk and date is not None and newest_published_at is not None and date < newest_published_at - _GRACE:
         return Verdict.SILENT

@@ -77,10 +77,10 @@ def item_workflow_id(source_id: str, item_key: str) -> str:
     return f"item-{source_id}-{hashlib.sha256(item_key.encode()).hexdigest()[:16]}"
 
 
+def enrich_workflow_id(item_id: int) -> str:
+    return f"enrich-{item_id}"
+
+
 def ingest_job_key(source_id: str, chapter_key: str) -> str:
     """The dedup key of C4."""
     return f"{source_id}:{chapter_key}"
-
-
-def enrich_workflow_id(item_id: int) -> str:
-    return f"enrich-{item_id}"

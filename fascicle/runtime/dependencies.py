@@ -25,6 +25,7 @@ from fascicle.sites.feeds.reader import FeedReader
 from fascicle.sites.fic import Ao3, OtherFicSites
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
+from fascicle.sites.pages import Pages
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
@@ -51,6 +52,7 @@ class Dependencies:
     other_fics: OtherFicSites
     discord: Discord
     feeds: Feeds
+    pages: Pages
 
 
 def utc_now() -> datetime:
@@ -95,6 +97,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             other_fics,
             Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
             Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
+            _pages(settings, http),
         )
     finally:
         await reader.close()
@@ -126,6 +129,16 @@ def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
             max_redirects=settings.http_max_redirects,
             gate_patience_seconds=settings.gate_patience_seconds,
         ),
+    )
+
+
+def _pages(settings: Settings, http: HttpClient) -> Pages:
+    return Pages(
+        http,
+        gate=settings.page_gate,
+        youtube=settings.youtube_url,
+        spotify=settings.spotify_url,
+        soundcloud=settings.soundcloud_url,
     )
 
 

@@ -25,7 +25,8 @@ log = get_logger("fascicle.http")
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PERMANENT = (301, 308)
-
+# Carried with a request: whether the body of its answer is to be read.
+_IS_WANTED = "fascicle.is_wanted"
 
 # After any other error the request may have arrived, whatever was answered.
 NEVER_SENT = frozenset({"gate_wait", "dns_failed", "connect_failed", "blocked_address", "store_down"})
@@ -149,12 +150,14 @@ class HttpClient:
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
         patience_seconds: float | None = None,
+        is_wanted: Callable[[Mapping[str, str]], bool] | None = None,
     ) -> Answer:
         """One request, through the gate; redirects are not followed, but answers like others.
 
         `judge` raises what an answer means where a site has words of its own; `before_sending` is called
         when the gate is passed and nothing but the request itself is left to do. `patience_seconds` is how
-        long a turn at the gate is waited for here; None: as long as the limits say.
+        long a turn at the gate is waited for here; None: as long as the limits say. `is_wanted` says by the
+        headers of an answer whether its body is: one that is not is left unread.
         """
         given = dict(headers or {})
         content: bytes | AsyncIterator[bytes] | None = None
@@ -169,6 +172,8 @@ class HttpClient:
             connecting = min(timeout_seconds, self._limits.timeout_seconds)
             allowed = httpx.Timeout(timeout_seconds, connect=connecting, pool=connecting)
             request.extensions["timeout"] = allowed.as_dict()
+        if is_wanted is not None:
+            request.extensions[_IS_WANTED] = is_wanted
         return await self._send_through_gate(
             request, gate, judge or raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
@@ -280,6 +285,9 @@ class HttpClient:
 
     async def _read_capped(self, response: httpx.Response) -> bytes:
         """The body after decompression, so that a small bomb cannot become a large one."""
+        is_wanted = response.request.extensions.get(_IS_WANTED)
+        if is_wanted is not None and not is_wanted(response.headers):
+            return b""
         parts: list[bytes] = []
         size = 0
         async for chunk in response.aiter_bytes():

@@ -10,6 +10,7 @@ from tests.harness import Harness, eventually
 from tests.histories.account_scenario import tokens_are_maintained
 from tests.histories.automation_scenario import an_automation_fires
 from tests.histories.cleanup_scenario import deleted_files_are_removed
+from tests.histories.enrich_scenario import items_are_enriched
 from tests.histories.fic_scenario import fics_for_several
 from tests.histories.publish_scenario import posts_on_their_way
 from workflows.replay_letters import ReplayLettersInput
@@ -164,4 +165,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     posts_on_their_way,
     tokens_are_maintained,
     fics_for_several,
+    items_are_enriched,
 ]

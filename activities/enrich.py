@@ -1,0 +1,186 @@
+"""Enriching one item (I5): each step by itself, so that what fails of a page keeps back nothing else."""
+
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+from temporalio import activity
+
+from activities.heartbeat import heartbeating
+from activities.looking_after import EnrichItemInput
+from activities.metrics import Metrics
+from activities.source import Wait, as_wait
+from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait
+from fascicle.domain.item_page import (
+    EnrichableItem,
+    Enrichment,
+    PageMetadata,
+    StepError,
+    Texts,
+    declared_language,
+    put_together,
+)
+from fascicle.runtime.logs import get_logger
+from fascicle.sites.pages import Page, Pages
+from fascicle.sites.pages.text import text_of_html
+from fascicle.storage import dead_letter, enrichment
+from fascicle.storage.database import transaction
+
+T = TypeVar("T")
+_LONGEST_MESSAGE = 300
+
+log = get_logger("fascicle.enrich")
+
+
+class EnrichInput(BaseModel):
+    item_id: int
+    now: datetime
+    final: bool = False
+    """It has waited often enough: what cannot be had now is done without."""
+
+
+class EnrichResult(BaseModel):
+    done: bool
+    wait: Wait | None = None
+    found: list[str] = []
+    """What is known now, for the Web UI."""
+    failed: list[str] = []
+    """Steps that were done without."""
+
+
+class GiveUpInput(BaseModel):
+    item: EnrichItemInput
+    error: ErrorRecord
+    attempts: int
+    now: datetime
+
+
+class EnrichActivities:
+    def __init__(self, engine: AsyncEngine, pages: Pages, metrics: Metrics) -> None:
+        self._engine = engine
+        self._pages = pages
+        self._metrics = metrics
+
+    @activity.defn
+    async def enrich_item(self, enrich: EnrichInput) -> EnrichResult:
+        """Look at the page and keep what it says. Repeatable: an item that is gone or done needs nothing."""
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                item = await enrichment.load(connection, enrich.item_id)
+            if item is None or item.enrich != "due":
+                return EnrichResult(done=True)
+            steps = _Steps(waits=not enrich.final, retries=not enrich.final and not _is_last_attempt())
+            try:
+                found = await self._look_at(item, steps)
+            except MustWait as wait:
+                return await self._put_off(item, wait, enrich.now)
+            await self._keep(item, found, enrich.now)
+        return EnrichResult(
+            done=True, found=_known(found), failed=[f"{e.step}: {e.code}" for e in found.errors]
+        )
+
+    @activity.defn
+    async def give_up_enriching(self, given_up: GiveUpInput) -> None:
+        """The item stays as its feed had it; a dead letter asks a person."""
+        item_id = given_up.item.item_id
+        async with transaction(self._engine) as connection:
+            await enrichment.give_up(connection, item_id, given_up.now)
+            await dead_letter.bury(
+                connection,
+                kind="enrich",
+                job_key=str(item_id),
+                workflow_id=activity.info().workflow_id or "",
+                job_input=given_up.item.model_dump(mode="json"),
+                error=given_up.error,
+                attempts=given_up.attempts,
+                now=given_up.now,
+            )
+        self._metrics.count_enriched("failed")
+
+    async def _look_at(self, item: EnrichableItem, steps: "_Steps") -> Enrichment:
+        url = item.url
+        service = self._pages.oembed_address(url) if url else None
+        oembed = await steps.attempt("oembed", self._pages.embedded(service)) if service else None
+        page = None
+        if url and self._pages.has_page(url):
+            page = await steps.attempt("page", self._pages.fetch(url))
+        metadata = await steps.attempt("metadata", self._pages.metadata(page)) if page else None
+        if oembed is None and metadata is not None and _lacks_something(metadata) and metadata.oembed_url:
+            oembed = await steps.attempt("oembed", self._pages.embedded(metadata.oembed_url))
+        texts = Texts(
+            summary=text_of_html(item.summary),
+            content=text_of_html(item.content),
+            page=await self._text_of(page, steps),
+        )
+        language = await self._language(item, metadata, texts, steps)
+        return put_together(item, texts, page=metadata, oembed=oembed, language=language, errors=steps.errors)
+
+    async def _text_of(self, page: Page | None, steps: "_Steps") -> str:
+        if page is None or not page.body:
+            return ""
+        return await steps.attempt("text", self._pages.text(page)) or ""
+
+    async def _language(
+        self, item: EnrichableItem, page: PageMetadata | None, texts: Texts, steps: "_Steps"
+    ) -> str | None:
+        declared = declared_language(item, page)
+        return declared or await steps.attempt("language", self._pages.language(texts.longest))
+
+    async def _put_off(self, item: EnrichableItem, wait: MustWait, now: datetime) -> EnrichResult:
+        async with transaction(self._engine) as connection:
+            await enrichment.put_off(connection, item.id, now + timedelta(seconds=wait.seconds))
+        return EnrichResult(done=False, wait=as_wait(wait))
+
+    async def _keep(self, item: EnrichableItem, found: Enrichment, now: datetime) -> None:
+        async with transaction(self._engine) as connection:
+            await enrichment.record(connection, item.id, found, now)
+            await dead_letter.resolve(connection, "enrich", str(item.id), now)
+        self._metrics.count_enriched("partial" if found.errors else "done")
+
+
+class _Steps:
+    """Steps that do not keep each other back. `waits`, `retries`: whether it is worth coming again."""
+
+    def __init__(self, *, waits: bool, retries: bool) -> None:
+        self._waits = waits
+        self._retries = retries
+        self.errors: list[StepError] = []
+
+    async def attempt(self, step: str, work: Awaitable[T]) -> T | None:
+        """What it yields; None, and a note of the error, if it cannot be had."""
+        try:
+            return await work
+        except FascicleError as error:
+            if self._waits if isinstance(error, MustWait) else self._retries and error.retryable:
+                raise
+            self._note(step, error.code, error.message)
+        except Exception as error:
+            # A page that a parser stumbles over: the item has its words from the feed all the same.
+            log.exception("enrichment_step_crashed", step=step, error=str(error))
+            self._note(step, "crashed", repr(error))
+        return None
+
+    def _note(self, step: str, code: str, message: str) -> None:
+        printable = "".join(c if c.isprintable() else " " for c in message)
+        self.errors.append(StepError(step=step, code=code, message=printable[:_LONGEST_MESSAGE]))
+
+
+def _is_last_attempt() -> bool:
+    info = activity.info()
+    most = info.retry_policy.maximum_attempts if info.retry_policy else 0
+    return 0 < most <= info.attempt
+
+
+def _lacks_something(page: PageMetadata) -> bool:
+    """Whether a service may know more: most pages offer an answer that repeats them."""
+    is_medium = (page.kind or "").lower().startswith(("video", "music", "audio", "podcast"))
+    return page.image_url is None or (is_medium and page.duration_seconds is None)
+
+
+def _known(found: Enrichment) -> list[str]:
+    names = ("image_url", "duration_seconds", "language", "reading_minutes", "site_name", "lead_kind")
+    return [
+        f"{name.replace('_', ' ')}: {value}" for name in names if (value := getattr(found, name)) is not None
+    ]

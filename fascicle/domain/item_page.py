@@ -1,0 +1,164 @@
+"""What the page behind an item, and its service, say about it (I5); and what is kept of that."""
+
+import re
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from fascicle.domain.item_words import count_words, extractive_summary, lead_of, reading_minutes
+
+# Fewer words are a caption, a date, "Comments": nothing that tells what an item is about.
+_WORDS_OF_A_LEAD = 6
+_LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9_-]{1,30})?\s*")
+# Codes for "undetermined", "several" and "none".
+_NO_LANGUAGE = frozenset({"und", "mul", "mis", "zxx", "xx", "xxx"})
+
+
+class PageMetadata(BaseModel):
+    """Read off a page's head. Plain text and absolute addresses throughout."""
+
+    url: str
+    """Where the page was in the end."""
+    content_type: str | None = None
+    title: str | None = None
+    description: str | None = None
+    site_name: str | None = None
+    author: str | None = None
+    image_url: str | None = None
+    published_at: datetime | None = None
+    duration_seconds: int | None = None
+    language: str | None = None
+    canonical_url: str | None = None
+    oembed_url: str | None = None
+    kind: str | None = None
+    """`article`, `VideoObject` …: as the page calls it."""
+
+
+class OEmbed(BaseModel):
+    """What a service says about what it hosts."""
+
+    type: str | None = None
+    title: str | None = None
+    author: str | None = None
+    site_name: str | None = None
+    image_url: str | None = None
+    duration_seconds: int | None = None
+
+
+class StepError(BaseModel):
+    """A step of the enrichment that did not work out; the others did all the same."""
+
+    step: str
+    code: str
+    message: str
+
+
+class EnrichableItem(BaseModel):
+    """What of an item matters to its enrichment."""
+
+    id: int
+    url: str | None = None
+    title: str = ""
+    summary: str | None = None
+    content: str | None = None
+    media_type: str | None = None
+    duration_seconds: int | None = None
+    language: str | None = None
+    feed_language: str | None = None
+    enrich: str = "due"
+
+
+class Texts(BaseModel):
+    """The words there are: of the feed, without markup, and of the page."""
+
+    summary: str = ""
+    content: str = ""
+    page: str = ""
+
+    @property
+    def longest(self) -> str:
+        return max(self.content, self.page, self.summary, key=len)
+
+
+class Enrichment(BaseModel):
+    """What is kept. Where the feed itself said something, that stays."""
+
+    title: str | None = None
+    author: str | None = None
+    site_name: str | None = None
+    image_url: str | None = None
+    duration_seconds: int | None = None
+    language: str | None = None
+    published_at: datetime | None = None
+    lead: str | None = None
+    lead_kind: str | None = None
+    words: int | None = None
+    reading_minutes: int | None = None
+    page: PageMetadata | None = None
+    oembed: OEmbed | None = None
+    errors: list[StepError] = []
+
+
+def primary_language(tag: str | None) -> str | None:
+    """`en` of `en-GB` or `en_GB`; None of what is no language."""
+    match = _LANGUAGE.fullmatch(tag or "")
+    code = match.group(1).lower() if match else None
+    return None if code in _NO_LANGUAGE else code
+
+
+def declared_language(item: EnrichableItem, page: PageMetadata | None) -> str | None:
+    """As somebody says: the entry, the page, the feed. Working it out is dear."""
+    said = (item.language, page.language if page else None, item.feed_language)
+    return next((language for tag in said if (language := primary_language(tag))), None)
+
+
+def put_together(
+    item: EnrichableItem,
+    texts: Texts,
+    *,
+    page: PageMetadata | None,
+    oembed: OEmbed | None,
+    language: str | None,
+    errors: list[StepError],
+) -> Enrichment:
+    """The service's own word goes before what a page says."""
+    nothing = PageMetadata(url="")
+    service, read = oembed or OEmbed(), page or nothing
+    lead, lead_kind = _lead(item, texts, read.description)
+    words = count_words(texts.longest)
+    duration = item.duration_seconds or service.duration_seconds or read.duration_seconds
+    is_read = duration is None and not (item.media_type or "").startswith(("audio/", "video/"))
+    return Enrichment(
+        title=service.title or read.title,
+        author=service.author or read.author,
+        site_name=service.site_name or read.site_name,
+        image_url=service.image_url or read.image_url,
+        duration_seconds=duration,
+        language=language,
+        published_at=read.published_at,
+        lead=lead,
+        lead_kind=lead_kind,
+        words=words.total or None,
+        reading_minutes=reading_minutes(words) if is_read and words.total else None,
+        page=page,
+        oembed=oembed,
+        errors=errors,
+    )
+
+
+def _lead(item: EnrichableItem, texts: Texts, description: str | None) -> tuple[str | None, str | None]:
+    """The feed's words, else the page's own, else sentences of its text; too few are better than none."""
+    of_feed = _telling(texts.summary, item.title) or _telling(texts.content, item.title)
+    if of_feed:
+        return of_feed, "feed"
+    if of_page := _telling(description or "", item.title):
+        return of_page, "page"
+    if summary := extractive_summary(texts.page):
+        return summary, "extractive"
+    short = lead_of(texts.summary or texts.content)
+    return (short, "feed") if short and short != item.title else (None, None)
+
+
+def _telling(text: str, title: str) -> str | None:
+    lead = lead_of(text)
+    return lead if count_words(lead).total >= _WORDS_OF_A_LEAD and lead != title else None

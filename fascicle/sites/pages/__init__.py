@@ -1,0 +1,5 @@
+"""The pages that items lead to (I5): fetched, and read for what feeds leave out."""
+
+from fascicle.sites.pages.client import Page, Pages
+
+__all__ = ["Page", "Pages"]

@@ -1,0 +1,42 @@
+"""A page's bytes as text, in the encoding that its header or itself declares."""
+
+import codecs
+import re
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+# Of what Python can decode: what pages are written in. Some of its codecs take hours, or are none of text.
+_OF_PAGES = re.compile(
+    r"utf-?(8|16|16le|16be|32)|(us-)?ascii|(iso|windows|cp|ibm|koi8|mac|tis|euc)[-_]?[a-z0-9_-]*"
+    r"|latin-?[0-9]+|gb[0-9k]+|hz(-gb-2312)?|big5(-hkscs)?|(x-)?s(hift)?[-_]?jis",
+    re.IGNORECASE,
+)
+# Browsers take these for their larger neighbours, and pages count on it.
+_AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+
+
+def decoded(body: bytes, content_type: str | None) -> str:
+    """What cannot be decoded is replaced: most of a page is better than none of it."""
+    return body.decode(_encoding(body, content_type), "replace")
+
+
+def _encoding(body: bytes, content_type: str | None) -> str:
+    for bom, encoding in _BOMS:
+        if body.startswith(bom):
+            return encoding
+    start = body[:4096].decode("ascii", "replace")
+    for said in (content_type or "", start):
+        for label in _CHARSET.findall(said):
+            if known := _known(label):
+                return known
+    return "utf-8"
+
+
+def _known(label: str) -> str | None:
+    if not _OF_PAGES.fullmatch(label):
+        return None
+    try:
+        name = codecs.lookup(label.lower().removeprefix("x-")).name
+    except LookupError:
+        return None
+    return _AS_BROWSERS_DO.get(name, name)

@@ -1,0 +1,47 @@
+"""Text without markup: of a whole page its main part, of a feed's HTML all of it."""
+
+import html as entities
+import re
+
+from fascicle.sites.markup import is_monstrous
+from fascicle.sites.pages.decoding import decoded
+
+# Longer pages are lists or books; their beginning says enough.
+LONGEST_PAGE = 2_000_000
+_LONGEST_TEXT = 500_000
+_SHORTEST_TEXT = 80
+_BLOCK = re.compile(
+    r"<(?:/?(?:p|div|section|article|header|footer|h[1-6]|ul|ol|dl|li|dt|dd|blockquote|pre|table|tr|td|th|figure"
+    r"|figcaption)|br|hr)\b[^<>]{0,2000}>",
+    re.IGNORECASE,
+)
+_INLINE = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.*?-->", re.DOTALL)
+
+
+def page_text(html: bytes, url: str, content_type: str | None = None) -> str | None:
+    """The page's main text, a paragraph a line; None: none to speak of. Blocks: call in a thread."""
+    body = html[:LONGEST_PAGE]
+    if is_monstrous(body):
+        return None
+    # Half a second to import, so only where pages are read.
+    from trafilatura import extract
+
+    text = extract(
+        decoded(body, content_type),
+        url=url,
+        fast=True,
+        include_comments=False,
+        include_tables=False,
+        include_formatting=False,
+        with_metadata=False,
+    )
+    if text is None or len(text) < _SHORTEST_TEXT:
+        return None
+    return text.replace("\0", "")[:_LONGEST_TEXT]
+
+
+def text_of_html(html: str | None) -> str:
+    """The words of a feed's HTML, a paragraph a line."""
+    without = _INLINE.sub("", _BLOCK.sub("\n", (html or "")[:_LONGEST_TEXT]))
+    lines = (" ".join(line.split()) for line in entities.unescape(without).splitlines())
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,111 @@
+"""Enrichment of items (I5): which are due, and what was found. It fills gaps; what a feed said stays."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.expression import bindparam
+
+from fascicle.domain.item_page import EnrichableItem, Enrichment
+from fascicle.sites.sanitise import plain_line
+
+_LONGEST_LEAD = 1000
+_MOST_ERRORS = 10
+
+# Once more changes nothing: a gap that was filled is none any longer, the rest is written as it was.
+_RECORD = text(r"""
+update item set
+  title = case when title ~* '^\s*((https?://|www\.)\S*)?\s*$' then coalesce(:title, title) else title end,
+  author = coalesce(author, :author),
+  site_name = coalesce(site_name, :site_name),
+  image_url = coalesce(image_url, :image_url),
+  duration_seconds = coalesce(duration_seconds, :duration_seconds),
+  language = coalesce(language, :language),
+  published_at = coalesce(published_at, :published_at),
+  lead = :lead, lead_kind = :lead_kind, words = :words, reading_minutes = :reading_minutes,
+  metadata = :metadata, enrich = 'done', enriched_at = :now
+where id = :id and enrich in ('due', 'failed')
+""").bindparams(bindparam("metadata", type_=JSONB))
+
+
+async def due(
+    connection: AsyncConnection, *, source_id: str | None, before: datetime, limit: int
+) -> list[int]:
+    """Items to enrich, of one feed or of all, those that wait longest first."""
+    rows = await connection.execute(
+        text("""select id from item
+                where enrich = 'due' and enrich_due_at <= :before
+                  and (cast(:source_id as text) is null or exists (
+                    select 1 from feed_item f where f.item_id = item.id and f.source_id = :source_id))
+                order by enrich_due_at, id limit :limit"""),
+        {"source_id": source_id, "before": before, "limit": limit},
+    )
+    return list(rows.scalars())
+
+
+async def take_neglected(
+    connection: AsyncConnection, *, before: datetime, now: datetime, limit: int
+) -> list[dict[str, Any]]:
+    """Items due since before then. They count as due since now, so that others get their turn."""
+    rows = await connection.execute(
+        text("""update item set enrich_due_at = :now
+                where id in (
+                  select id from item where enrich = 'due' and enrich_due_at < :before
+                  order by enrich_due_at, id limit :limit for update skip locked)
+                returning id, title, url"""),
+        {"before": before, "now": now, "limit": limit},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def load(connection: AsyncConnection, item_id: int) -> EnrichableItem | None:
+    rows = await connection.execute(
+        text("""select i.id, i.url, i.title, i.summary, i.content, i.media_type, i.duration_seconds,
+                  i.language, f.language as feed_language, i.enrich
+                from item i left join feed f on f.source_id = i.source_id where i.id = :id"""),
+        {"id": item_id},
+    )
+    row = rows.mappings().first()
+    return EnrichableItem.model_validate(dict(row)) if row else None
+
+
+async def record(connection: AsyncConnection, item_id: int, found: Enrichment, now: datetime) -> bool:
+    """False: the item is gone, or was enriched already."""
+    values = found.model_dump(exclude={"page", "oembed", "errors", "lead"})
+    lead = plain_line(found.lead or "", longest=_LONGEST_LEAD) or None
+    result = await connection.execute(
+        _RECORD, {**values, "lead": lead, "metadata": _findings(found), "id": item_id, "now": now}
+    )
+    return result.rowcount == 1
+
+
+async def put_off(connection: AsyncConnection, item_id: int, until: datetime) -> None:
+    """Its workflow sleeps until then: nobody needs to see to it."""
+    await connection.execute(
+        text("update item set enrich_due_at = :until where id = :id and enrich = 'due'"),
+        {"id": item_id, "until": until},
+    )
+
+
+async def give_up(connection: AsyncConnection, item_id: int, now: datetime) -> None:
+    await connection.execute(
+        text("update item set enrich = 'failed', enriched_at = :now where id = :id and enrich = 'due'"),
+        {"id": item_id, "now": now},
+    )
+
+
+async def try_again(connection: AsyncConnection, item_id: int, now: datetime) -> None:
+    """What was given up is due again."""
+    await connection.execute(
+        text("update item set enrich = 'due', enrich_due_at = :now where id = :id and enrich = 'failed'"),
+        {"id": item_id, "now": now},
+    )
+
+
+def _findings(found: Enrichment) -> dict[str, Any]:
+    """As page and service said it, each part capped where it was read."""
+    parts = found.model_dump(mode="json", include={"page", "oembed", "errors"}, exclude_none=True)
+    parts["errors"] = parts["errors"][:_MOST_ERRORS]
+    return parts

@@ -1,0 +1,259 @@
+"""SourceWorkflow with feeds: polled politely, stored once, delivered once (I1–I4, I6, I7)."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from activities.feed_items import FeedStore
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.feed import SubscriptionState
+from fascicle.domain.names import source_workflow_id
+from simulator.faults import Fault
+from simulator.feeds.records import FeedPatch
+from starter.subscribing import come_back, leave
+from tests.feeds import feed, inbox, poll, publish, read, requests, runs, user
+from tests.harness import Harness, eventually
+
+
+async def test_i1_one_feed_for_all_who_follow_it_and_only_what_comes_after(stack: Harness) -> None:
+    url = feed(stack, entries=3)
+    first = await read(stack, "ann", url)
+    second = await read(stack, "ben", url, backfill=2)
+    assert first.source_id == second.source_id
+    assert (first.created, second.created, second.backfilled) == (True, False, 2)
+    assert requests(stack, "blog") == 1, "the subscription's own reading is the first"
+    await poll(stack, first)
+    publish(stack, "blog", "News")
+    await poll(stack, first)
+    await poll(stack, first)
+    assert await inbox(stack, "ann") == ["News"]
+    assert await inbox(stack, "ben") == ["blog 1", "blog 2", "News"]
+    assert [run["outcome"] for run in await runs(stack, first.source_id)] == [
+        "first",
+        "not_modified",
+        "new",
+        "not_modified",
+    ]
+    new = (await runs(stack, first.source_id))[2]
+    assert (new["new"], new["delivered"], new["http_status"]) == (1, 2, 200)
+
+
+async def test_i1_an_idle_poll_is_one_activity(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    await poll(stack, subscribed)
+    history = await stack.client.get_workflow_handle(source_workflow_id(subscribed.source_id)).fetch_history()
+    kinds = [e.activity_task_scheduled_event_attributes.activity_type.name for e in history.events]
+    assert [kind for kind in kinds if kind] == ["poll_feed"]
+
+
+async def test_i1_a_page_leads_to_its_feed_and_a_handle_to_its_channel(stack: Harness) -> None:
+    feed(stack, "comic", entries=1)
+    by_page = await read(stack, "ann", f"{stack.simulator.site_url('feeds')}/comic/page")
+    by_feed = await read(stack, "ben", stack.simulator.feed_url("comic"))
+    assert by_page.source_id == by_feed.source_id
+    feed(stack, "videos", entries=1, format="youtube", handle="panels")
+    channel = await read(stack, "ann", "https://www.youtube.com/@panels", backfill=1)
+    assert (await stack.rows("select kind from feed where source_id = :id", id=channel.source_id)) == [
+        {"kind": "youtube"}
+    ]
+    assert await inbox(stack, "ann") == ["videos 0"]
+
+
+async def test_i1_what_is_no_feed_is_refused_and_leaves_nothing(stack: Harness) -> None:
+    feed(stack, "plain", raw="<html><body><p>No feed here.</p></body></html>", content_type="text/html")
+    base = stack.simulator.site_url("feeds")
+    for url, code in (
+        (f"{base}/plain", "no_feed"),
+        (f"{base}/nothing-here", "not_found"),
+        (f"{base}/plain/endless", "too_many_redirects"),
+        ("http://192.168.1.1/feed", "blocked_address"),
+        ("ftp://example.org/feed", "invalid_url"),
+    ):
+        with pytest.raises(PermanentError) as refused:
+            await read(stack, "ann", url)
+        assert refused.value.code == code
+    assert await stack.value("select count(*) from source") == 0
+
+
+async def test_i1_a_redirect_is_believed_at_the_third_sighting(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack, "old"))
+    new_url = feed(stack, "new", entries=0)
+    stack.simulator.feeds.change_feed("old", FeedPatch(redirect_to="new", redirect_status=301))
+    for _ in range(2):
+        await poll(stack, subscribed)
+    stack.simulator.feeds.change_feed("old", FeedPatch(redirect_to=None))
+    await poll(stack, subscribed)
+    assert await stack.value("select moved_sightings from feed") == 0
+    stack.simulator.feeds.change_feed("old", FeedPatch(redirect_to="new", redirect_status=301))
+    for _ in range(3):
+        await poll(stack, subscribed)
+    assert await stack.value("select url from feed") == new_url
+    before = requests(stack, "old")
+    publish(stack, "new", "At the new place")
+    await poll(stack, subscribed)
+    assert requests(stack, "old") == before
+    assert await inbox(stack, "ann") == ["At the new place"]
+
+
+async def test_i1_a_feed_that_is_gone_rests_until_a_person_says_otherwise(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    source = {"id": subscribed.source_id}
+    stack.simulator.feeds.change_feed("blog", FeedPatch(gone=True))
+    await poll(stack, subscribed)
+    status = await stack.status(source)
+    assert status["paused"]
+    assert "410" in status["pause_reason"]
+    assert await stack.source_value(subscribed.source_id, "last_error_code") == "not_found"
+    stack.simulator.feeds.change_feed("blog", FeedPatch(gone=False))
+    publish(stack, "blog", "Back again")
+    await stack.workflow(source).signal("resume")
+    await eventually(lambda: inbox(stack, "ann"), what="the item")
+
+
+@pytest.mark.parametrize("overrides", [{"http_max_bytes": 100_000}])
+async def test_i1_what_is_broken_is_recorded_and_looked_at_again(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    for change, code in (
+        (FeedPatch(body_bytes=200_000), "too_large"),
+        (FeedPatch(body_bytes=None, html=True), "not_a_feed"),
+        (FeedPatch(html=False, raw="<rss><channel><item>"), ""),
+    ):
+        stack.simulator.feeds.change_feed("blog", change)
+        before = datetime.now(UTC)
+        await poll(stack, subscribed)
+        assert (await stack.source_value(subscribed.source_id, "last_error_code") or "") == code
+        assert await stack.source_value(subscribed.source_id, "next_check_at") > before + timedelta(minutes=4)
+    assert [run["error_code"] for run in await runs(stack, subscribed.source_id)][:3] == [
+        None,
+        "too_large",
+        "not_a_feed",
+    ]
+    stack.simulator.feeds.change_feed("blog", FeedPatch(raw=None))
+    publish(stack, "blog", "Well again")
+    await poll(stack, subscribed)
+    assert await inbox(stack, "ann") == ["Well again"]
+    assert await stack.source_value(subscribed.source_id, "failure_count") == 0
+
+
+async def test_i1_what_the_site_asks_for_decides_when_to_look_next(stack: Harness) -> None:
+    url = feed(stack, "patient", cache_control="public, max-age=7200")
+    subscribed = await read(stack, "ann", url)
+    await poll(stack, subscribed)
+    status = await stack.status({"id": subscribed.source_id})
+    due = datetime.fromisoformat(status["next_poll_at"])
+    assert timedelta(minutes=110) < due - datetime.now(UTC) < timedelta(minutes=121)
+    assert "the site asks for" in status["next_poll_reason"]
+    stack.simulator.feeds.change_feed("patient", FeedPatch(cache_control="max-age=99999999"))
+    await poll(stack, subscribed)
+    due = datetime.fromisoformat((await stack.status({"id": subscribed.source_id}))["next_poll_at"])
+    assert due - datetime.now(UTC) < timedelta(hours=25)
+
+
+async def test_x2_retry_after_is_waited_out_and_no_failure(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "News")
+    stack.simulator.faults.add(Fault(path="/feeds/blog", status=429, retry_after="1", count=1))
+    await poll(stack, subscribed)
+    assert await inbox(stack, "ann") == ["News"]
+    assert await stack.source_value(subscribed.source_id, "failure_count") == 0
+
+
+async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "One", "Two")
+    real, died = FeedStore.store, []
+
+    async def dies_once(self: FeedStore, *arguments: Any) -> Any:
+        stored = await real(self, *arguments)
+        if not died:
+            died.append(stored.delivered)
+            raise ConnectionResetError("just before the commit")
+        return stored
+
+    monkeypatch.setattr(FeedStore, "store", dies_once)
+    await poll(stack, subscribed)
+    assert died == [2]
+    assert await inbox(stack, "ann") == ["One", "Two"]
+    assert [run["new"] for run in await runs(stack, subscribed.source_id)] == [0, 2]
+
+
+async def test_i4_a_flood_of_new_ids_refills_no_inbox(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack, entries=8), backfill=8)
+    stack.simulator.feeds.change_feed(
+        "blog", FeedPatch(guid_prefix="moved-", link_base="https://new.example/")
+    )
+    publish(stack, "blog", "After the move")
+    await poll(stack, subscribed)
+    assert await inbox(stack, "ann") == [*(f"blog {n}" for n in range(8)), "After the move"]
+    run = (await runs(stack, subscribed.source_id))[-1]
+    assert (run["flood"], run["renamed"], run["new"]) == (True, 8, 1)
+
+
+async def test_i6_a_run_is_replayed_from_its_document(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "Lost by accident")
+    await poll(stack, subscribed)
+    run = (await runs(stack, subscribed.source_id))[-1]
+    # A person deleted too much; and the feed does not list it any more.
+    await stack.execute("delete from feed_item where title_key = 'lost by accident'")
+    await stack.execute("delete from item where title = 'Lost by accident'")
+    stack.simulator.feeds.change_feed("blog", FeedPatch(window=0))
+    assert await inbox(stack, "ann") == []
+    await stack.workflow({"id": subscribed.source_id}).signal("replay", str(run["id"]))
+    await eventually(lambda: inbox(stack, "ann"), what="the item")
+    replayed = (await runs(stack, subscribed.source_id))[-1]
+    assert (replayed["replay_of"], replayed["new"]) == (run["id"], 1)
+
+
+async def test_i6_a_letter_about_an_item_is_replayed(stack: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    await stack.execute("alter table item add constraint picky check (title <> 'Bad')")
+    publish(stack, "blog", "Good", "Bad", "Better")
+    await poll(stack, subscribed)
+    assert await inbox(stack, "ann") == ["Good", "Better"]
+    letter = await stack.value("select id from dead_letter where kind = 'item' and state = 'open'")
+    await _replay(stack, letter)
+    again = await stack.rows("select error_code, state from dead_letter where kind = 'item' order by id")
+    assert [(row["error_code"], row["state"]) for row in again][-1] == ("invalid_data", "open")
+    await stack.execute("alter table item drop constraint picky")
+    await _replay(
+        stack, await stack.value("select id from dead_letter where kind = 'item' and state = 'open'")
+    )
+    assert await inbox(stack, "ann") == ["Good", "Better", "Bad"]
+    assert await stack.value("select count(*) from dead_letter where state = 'open'") == 0
+
+
+async def _replay(stack: Harness, letter: int) -> None:
+    await stack.client.execute_workflow(
+        "ReplayLettersWorkflow", {"letters": [letter]}, id=f"replay-{letter}", task_queue="fascicle"
+    )
+    await stack.all_quiet()
+
+
+async def test_i7_a_feed_that_nobody_wants_is_not_asked_for(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    source, ann = subscribed.source_id, await user(stack, "ann")
+    await leave(stack.dependencies, stack.client, ann, source, SubscriptionState.PAUSED)
+    await eventually(lambda: stack.source_value(source, "paused_at"), what="rest")
+    publish(stack, "blog", "While she was away")
+    await come_back(stack.dependencies, stack.client, ann, source)
+    await eventually(lambda: _checked_again(stack, source), what="the first look after the pause")
+    publish(stack, "blog", "After")
+    await poll(stack, subscribed)
+    assert await inbox(stack, "ann") == ["After"]
+    await leave(stack.dependencies, stack.client, ann, source, SubscriptionState.UNSUBSCRIBED)
+    await stack.workflow({"id": source}).result()
+    publish(stack, "blog", "Unread")
+    again = await read(stack, "ann", stack.simulator.feed_url("blog"))
+    assert (again.source_id, again.created) == (source, True)
+    await poll(stack, again)
+    assert await inbox(stack, "ann") == ["After"]
+
+
+async def _checked_again(stack: Harness, source: str) -> bool:
+    """The silent look after coming back is over."""
+    outcomes = [run["outcome"] for run in await runs(stack, source)]
+    return outcomes.count("first") == 2
