@@ -1,4 +1,4 @@
-"""What `fascicle up` shows while it runs: syncs, new chapters, what reaches inboxes, messages, a line each."""
+"""What `fascicle up` shows while it runs: syncs, new chapters, news in inboxes, messages, a line each."""
 
 import asyncio
 from contextlib import suppress

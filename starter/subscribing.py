@@ -23,7 +23,7 @@ from starter.onboarding import ensure_workflow
 from starter.patience import patiently
 from starter.starting import stop_workflow
 
-_NOBODY = "nobody reads it at the moment"
+NOBODY_READS = "nobody reads it at the moment"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ async def leave(
         return
     if left.paused:
         handle = await ensure_workflow(dependencies, client, source_id)
-        await handle.signal("pause", _NOBODY)
+        await handle.signal("pause", NOBODY_READS)
     else:
         await stop_workflow(client, source_workflow_id(source_id))
 

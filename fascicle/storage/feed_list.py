@@ -13,7 +13,8 @@ from fascicle.storage import feed as feeds
 _ADD_MANY = text("""
 insert into source (id, site, site_key, url, title)
 select w.id, :site, w.address, w.address, w.title
-from unnest(cast(:ids as text[]), cast(:addresses as text[]), cast(:titles as text[])) as w (id, address, title)
+from unnest(cast(:ids as text[]), cast(:addresses as text[]), cast(:titles as text[]))
+  as w (id, address, title)
 where not exists (select from source where site = :site and site_key = w.address)
   and not exists (select from feed where feed.url = w.address)
 order by w.address
@@ -48,7 +49,7 @@ async def add_many(
     )
     added = set(rows.scalars())
     found = await connection.execute(_FIND_MANY, {"site": FEED_SITE, "addresses": addresses})
-    ids = {address: source_id for address, source_id in found}
+    ids = {row.address: str(row.id) for row in found}
     await connection.execute(
         text("""insert into feed (source_id, url)
                 select * from unnest(cast(:ids as text[]), cast(:urls as text[]))
@@ -64,7 +65,9 @@ async def first_looks(connection: AsyncConnection, source_ids: Collection[str]) 
     rows = await connection.execute(
         text("""select source.id, source.title, feed.url, last_error_code as error_code,
                   last_error as error, last_checked_at is not null as checked,
-                  first_synced_at is not null as read, paused_reason
+                  first_synced_at is not null as read, paused_reason,
+                  exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE')
+                    as wanted
                 from source join feed on feed.source_id = source.id
                 where source.id = any(:ids) and removed_at is null order by source.title, source.id"""),
         {"ids": list(source_ids)},

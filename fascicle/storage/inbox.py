@@ -10,8 +10,8 @@ from fascicle.domain.feed import ItemState
 
 # What arrived together is in the order of its publication.
 _LISTING = text("""
-select item.id as item_id, item.title, item.url, coalesce(s.title, source.title) as feed, i.source_id, i.state,
-  item.published_at, i.arrived_at, item.author, item.image_url, item.media_url, item.duration_seconds,
+select item.id as item_id, item.title, item.url, coalesce(s.title, source.title) as feed, i.source_id,
+  i.state, item.published_at, i.arrived_at, item.author, item.image_url, item.media_url, item.duration_seconds,
   item.language, item.reading_minutes, item.lead
 from inbox_item i
 join item on item.id = i.item_id
@@ -32,7 +32,7 @@ async def listing(
     limit: int,
     source_id: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Newest first. `state` None: in any; `source_id`: only what that feed has, also if another was faster."""
+    """Newest first. `state` None: in any; `source_id`: what that feed has, even if another was faster."""
     rows = await connection.execute(
         _LISTING,
         {

@@ -109,7 +109,9 @@ where run.id = :id order by letter.id
 
 async def get(connection: AsyncConnection, run_id: int) -> dict[str, Any] | None:
     """One run with its dead letters."""
-    row = (await connection.execute(text(f"{_LISTING} where run.id = :id"), {"id": run_id})).mappings().first()
+    row = (
+        (await connection.execute(text(f"{_LISTING} where run.id = :id"), {"id": run_id})).mappings().first()
+    )
     if row is None:
         return None
     letters = await connection.execute(_LETTERS, {"id": run_id})

@@ -37,7 +37,7 @@ async def unread(connection: AsyncConnection, source_ids: Sequence[str]) -> set[
     )
     rows = await connection.execute(
         text("""select id from unnest(cast(:ids as text[])) as wanted (id)
-                where not exists (select from subscription s where s.source_id = id and s.state = 'ACTIVE')"""),
+                where not exists (select from subscription where source_id = id and state = 'ACTIVE')"""),
         {"ids": list(source_ids)},
     )
     return set(rows.scalars())
