@@ -87,6 +87,7 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "discord_url": simulator.site_url("discord"),
         "fic_interval_seconds": 0,
         "fic_retry_seconds": 0.05,
+        "enrich_interval_seconds": 0,
         "fic_attempts": 3,
         "ship_rules": Path("no-rules.yaml"),
         "allow_hosts": ["127.0.0.1"],
