@@ -9,9 +9,9 @@ from temporalio import activity
 from activities.feed_books import FeedBooks, Look, document_hash, feed_facts, told_of
 from activities.feed_items import BuriedEntry, Stored, bad_entry, bury_entry
 from activities.heartbeat import heartbeating
+from activities.looking_after import EnrichItemInput, enrich_input
 from activities.metrics import Metrics
 from activities.source import (
-    DueItem,
     PollInput,
     PollResult,
     SourceFacts,
@@ -48,7 +48,7 @@ class ReplayRunInput(BaseModel):
 class ReplayRunResult(BaseModel):
     told: str = ""
     wait: Wait | None = None
-    items: list[DueItem] = []
+    items: list[EnrichItemInput] = []
 
 
 class StoreItemInput(BaseModel):
@@ -57,7 +57,7 @@ class StoreItemInput(BaseModel):
 
 
 class StoreItemResult(BaseModel):
-    items: list[DueItem] = []
+    items: list[EnrichItemInput] = []
     error: ErrorRecord | None = None
     """Why it is among the dead letters again."""
 
@@ -126,13 +126,13 @@ class FeedActivities:
                 await bury_entry(connection, buried, record, wanted.now)
             return StoreItemResult(error=record)
 
-    async def _store_buried(self, buried: BuriedEntry, now: datetime) -> list[DueItem]:
+    async def _store_buried(self, buried: BuriedEntry, now: datetime) -> list[EnrichItemInput]:
         async with transaction(self._engine) as connection:
             feed = await feeds.locked(connection, buried.source_id)
             if feed is None:
                 return []
             stored = await self._books.store.store_one(connection, feed, buried, now)
-            return await self._due(connection, buried.source_id, stored)
+            return await self._due(connection, buried.source_id, stored, now)
 
     async def _load(self, source_id: str) -> tuple[Source | None, Feed | None]:
         async with transaction(self._engine) as connection:
@@ -165,7 +165,7 @@ class FeedActivities:
             kept = await self._books.keep(connection, look, fetched, parsed, outcome)
             if kept is None:
                 return PollResult(gone=True)
-            due = await self._due(connection, look.source.id, kept.stored)
+            due = await self._due(connection, look.source.id, kept.stored, look.now)
             stays = kept.moved_to is None or await feeds.adopt_address(
                 connection, look.source.id, kept.moved_to
             )
@@ -179,15 +179,17 @@ class FeedActivities:
             stored = await self._books.keep_replay(connection, look, parsed)
             if stored is None:
                 return ReplayRunResult(told="the feed is not followed any more")
-            due = await self._due(connection, look.source.id, stored)
+            due = await self._due(connection, look.source.id, stored, look.now)
         return ReplayRunResult(told=told_of(stored, first=False), items=due)
 
-    async def _due(self, connection: AsyncConnection, source_id: str, stored: Stored) -> list[DueItem]:
+    async def _due(
+        self, connection: AsyncConnection, source_id: str, stored: Stored, now: datetime
+    ) -> list[EnrichItemInput]:
         """By the rows; what a poll that died after storing leaves is found by `reconcile`."""
         if stored.is_idle:
             return []
-        due = await enrichment.due(connection, source_id=source_id, limit=_ENRICH_PER_POLL)
-        return [DueItem(item_id=item.id, title=item.title, host=item.host) for item in due]
+        due = await enrichment.due(connection, source_id=source_id, before=now, limit=_ENRICH_PER_POLL)
+        return [enrich_input(row) for row in due]
 
     async def _gone(self, look: Look, error: PermanentError) -> PollResult:
         """410: whoever runs the site wants nobody to ask again. A person may resume it all the same."""

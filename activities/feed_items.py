@@ -160,7 +160,7 @@ class FeedStore:
         now: datetime,
     ) -> list[tuple[Judged, Exception]]:
         failures: list[tuple[Judged, Exception]] = []
-        for judged, row in rows:
+        for judged, row in reversed(rows):
             row.item_id = judged.seen.item_id if judged.seen else None
             try:
                 async with database_errors(), connection.begin_nested():

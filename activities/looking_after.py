@@ -1,5 +1,8 @@
 """Seeing to it that a post, a fic or an item has its workflow, and that the workflow looks at the row."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import BaseModel
 from temporalio.client import Client
 from temporalio.common import (
@@ -19,6 +22,7 @@ from fascicle.domain.names import (
     fic_workflow_id,
     publish_workflow_id,
 )
+from fascicle.domain.urls import page_host
 
 # Temporal takes no longer ones.
 _LONGEST_FAIRNESS_KEY = 64
@@ -86,6 +90,11 @@ class EnrichItemInput(BaseModel):
     """What the Web UI calls it."""
     host: str = ""
     """Of its page: the hosts take turns."""
+
+
+def enrich_input(row: Mapping[str, Any]) -> EnrichItemInput:
+    """Of a row with id, title and url."""
+    return EnrichItemInput(item_id=row["id"], title=row["title"][:200], host=page_host(row["url"]))
 
 
 async def look_after_item(client: Client, item: EnrichItemInput) -> bool:

@@ -12,11 +12,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
-from activities.looking_after import EnrichItemInput, look_after_fic, look_after_item, look_after_post
+from activities.looking_after import enrich_input, look_after_fic, look_after_item, look_after_post
 from fascicle.domain.fic import FicRef
 from fascicle.runtime.logs import get_logger
-from fascicle.sites.pages.client import page_host
 from fascicle.storage import enrichment, fic_job, mail, post_queue
+from fascicle.storage import feed as feeds
 from fascicle.storage import notification as notifications
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
@@ -34,6 +34,8 @@ _MOST_FICS = 500
 # Enrichment has time; its workflow is usually just waiting for a worker.
 _ITEM_IS_LATE = timedelta(minutes=5)
 _MOST_ITEMS = 100
+_FEED_IS_LATE = timedelta(minutes=2)
+_MOST_FEEDS = 100
 
 log = get_logger("fascicle.reconcile")
 
@@ -45,6 +47,11 @@ class ReconcileInput(BaseModel):
 class OwedChapter(BaseModel):
     series_id: str
     chapter_id: int
+
+
+class NewFeed(BaseModel):
+    source_id: str
+    title: str
 
 
 class Orphans(BaseModel):
@@ -59,6 +66,8 @@ class Orphans(BaseModel):
     items: int = 0
     """Items whose enrichment nobody was at."""
     mail_waits: bool = False
+    feeds: list[NewFeed] = []
+    """Never looked at: whoever added them died before starting their workflows."""
 
 
 class ReconcileActivities:
@@ -86,6 +95,9 @@ class ReconcileActivities:
                 )
                 stale = await sweeps.stale(connection, reconcile.now - self._sweep_is_fresh_for)
                 mail_waits = await mail.needs_a_sender(connection)
+                neglected = await feeds.never_looked_at(
+                    connection, before=reconcile.now - _FEED_IS_LATE, limit=_MOST_FEEDS
+                )
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
             fics = await self._see_to_fics(reconcile.now)
             items = await self._see_to_items(reconcile.now) if self._enrich else 0
@@ -96,6 +108,7 @@ class ReconcileActivities:
             fics=fics,
             items=items,
             mail_waits=mail_waits,
+            feeds=[NewFeed(source_id=source_id, title=title) for source_id, title in neglected],
         )
 
     async def _see_to_overdue(self, now: datetime) -> int:
@@ -138,9 +151,8 @@ class ReconcileActivities:
             )
         started = 0
         for row in neglected:
-            item = EnrichItemInput(item_id=row["id"], title=row["title"], host=page_host(row["url"]))
             try:
-                started += await look_after_item(self._client, item)
+                started += await look_after_item(self._client, enrich_input(row))
             except RPCError as error:
                 log.warning("item_not_seen_to", item_id=row["id"], error=str(error))
         return started

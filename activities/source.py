@@ -9,6 +9,7 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from activities.keyed_chapters import is_renumbered, keyed_chapters
+from activities.looking_after import EnrichItemInput
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep, next_check
 from fascicle.domain import breaker
@@ -64,14 +65,6 @@ class PollInput(BaseModel):
     """The sweep says that there is something new."""
 
 
-class DueItem(BaseModel):
-    """An item whose page is to be looked at."""
-
-    item_id: int
-    title: str
-    host: str = ""
-
-
 class PollResult(BaseModel):
     gone: bool = False
     wait: Wait | None = None
@@ -80,7 +73,7 @@ class PollResult(BaseModel):
     """The whole list is to be read and stored: first sync, too much news for a workflow each, or its time."""
     owed: bool = False
     """Chapters stored earlier are still to be told: the one who should have done it failed."""
-    items: list[DueItem] = []
+    items: list[EnrichItemInput] = []
     """Of a feed: what is to be enriched. The items themselves are stored with the poll."""
     told: str = ""
     """Of a feed: what became of its document, for people."""

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.client import Client
 
 from activities.by_queue import feed_books
 from activities.feed_books import Look
+from activities.looking_after import enrich_input, look_after_item
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.feeds.client import Found
+from fascicle.storage import enrichment
 from fascicle.storage import feed as feeds
 from fascicle.storage import item as items
 from fascicle.storage import source as sources
@@ -23,6 +26,7 @@ from starter.onboarding import ensure_workflow
 from starter.patience import patiently
 from starter.starting import stop_workflow
 
+_ENRICH_AT_ONCE = 20
 NOBODY_READS = "nobody reads it at the moment"
 
 
@@ -72,11 +76,12 @@ async def subscribe(
         given = await subscriptions.backfill(
             connection, user_id, source_id, most=backfill, now=dependencies.clock()
         )
-        if dependencies.settings.enrich:
-            await items.ask_for_enrichment(connection, given, dependencies.clock())
+        due = await _due(connection, dependencies, source_id, given)
     handle = await ensure_workflow(dependencies, client, source_id, anew=created)
     if woken:
         await handle.signal("resume")
+    for row in due:
+        await look_after_item(client, enrich_input(row))
     return Subscribed(source_id, created, subscribed, len(given))
 
 
@@ -129,6 +134,17 @@ async def _followed(dependencies: Dependencies, address: str) -> str | None:
         source_id = await feeds.find(connection, [address])
         source = await sources.get(connection, source_id) if source_id else None
     return source.id if source is not None and source.removed_at is None else None
+
+
+async def _due(
+    connection: AsyncConnection, dependencies: Dependencies, source_id: str, given: list[int]
+) -> list[dict[str, Any]]:
+    """Of what somebody was given, what is to be enriched at once; `reconcile` sees to the rest."""
+    if not given or not dependencies.settings.enrich:
+        return []
+    now = dependencies.clock()
+    await items.ask_for_enrichment(connection, given, now)
+    return await enrichment.due(connection, source_id=source_id, before=now, limit=_ENRICH_AT_ONCE)
 
 
 async def _first_reading(

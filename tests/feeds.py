@@ -37,7 +37,8 @@ async def poll(stack: Harness, subscribed: Subscribed) -> None:
 async def inbox(stack: Harness, name: str) -> list[str]:
     rows = await stack.rows(
         """select item.title from inbox_item join item on item.id = item_id
-           join app_user on app_user.id = user_id where app_user.name = :name order by arrived_at, published_at, item.id""",
+           join app_user on app_user.id = user_id where app_user.name = :name
+           order by arrived_at, published_at, item.id""",
         name=name,
     )
     return [row["title"] for row in rows]

@@ -16,7 +16,7 @@ from temporalio.workflow import ParentClosePolicy
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
-    from fascicle.domain.names import enrich_workflow_id, notify_workflow_id
+    from fascicle.domain.names import notify_workflow_id
 
 _TRIES = 3
 
@@ -58,24 +58,6 @@ def keywords(attributes: Mapping[str, str]) -> TypedSearchAttributes:
             SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
             for name, value in attributes.items()
         ]
-    )
-
-
-class EnrichItemInput(BaseModel):
-    item_id: int
-    title: str = ""
-    """What the Web UI calls it."""
-
-
-async def enrich(item: EnrichItemInput, host: str, source_id: str) -> None:
-    """Start looking at the page behind an item; the inboxes have it already."""
-    await start_once(
-        "EnrichItemWorkflow",
-        item,
-        workflow_id=enrich_workflow_id(item.item_id),
-        summary=item.title[:200],
-        priority=Priority(priority_key=5, fairness_key=host),
-        attributes={"Site": host, "SourceId": source_id},
     )
 
 

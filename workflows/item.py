@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.dead_letter import DeadLetterActivities, ReopenInput
     from activities.feed import FeedActivities, StoreItemInput, StoreItemResult
     from workflows import policies
-    from workflows.children import EnrichItemInput, enrich
+    from workflows.enrich import start_enriching
 
 
 class IngestItemInput(BaseModel):
@@ -36,7 +36,7 @@ class IngestItemWorkflow:
         if result.error is not None:  # buried anew, with what is wrong now
             raise ApplicationError(result.error.message, type=result.error.error_code, non_retryable=True)
         for item in result.items:
-            await enrich(EnrichItemInput(item_id=item.item_id, title=item.title), item.host, ingest.source_id)
+            await start_enriching(item)
         return result
 
     async def _store(self, ingest: IngestItemInput) -> StoreItemResult:

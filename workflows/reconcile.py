@@ -6,12 +6,13 @@ from temporalio import workflow
 from temporalio.common import Priority
 
 with workflow.unsafe.imports_passed_through():
-    from activities.reconcile import Orphans, ReconcileActivities, ReconcileInput
+    from activities.reconcile import NewFeed, Orphans, ReconcileActivities, ReconcileInput
     from activities.sweep import SweepActivities, SweepInput
-    from fascicle.domain.names import sweep_workflow_id
+    from fascicle.domain.names import FEED_SITE, source_workflow_id, sweep_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.mail import start_sending_mail
+    from workflows.source_state import SourceInput
     from workflows.sweep import SweepWorkflowInput
 
 _PRIORITY = Priority(priority_key=2)
@@ -31,6 +32,8 @@ class ReconcileWorkflow:
             await tell_followers(notify, _PRIORITY)
         for site in orphans.stale_sweeps:
             await self._do_without_sweep(site)
+        for feed in orphans.feeds:
+            await self._start_polling(feed)
         if orphans.mail_waits:
             await start_sending_mail()
         return orphans
@@ -43,6 +46,16 @@ class ReconcileWorkflow:
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=policies.POLL,
             summary="what nobody looks after",
+        )
+
+    async def _start_polling(self, feed: NewFeed) -> None:
+        await start_once(
+            "SourceWorkflow",
+            SourceInput(source_id=feed.source_id, site=FEED_SITE, series_id="", title=feed.title),
+            workflow_id=source_workflow_id(feed.source_id),
+            summary=f"{feed.title[:150]} on {FEED_SITE}",
+            priority=Priority(fairness_key=FEED_SITE),
+            attributes={"Site": FEED_SITE, "SourceId": feed.source_id},
         )
 
     async def _do_without_sweep(self, site: str) -> None:

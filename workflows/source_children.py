@@ -7,11 +7,12 @@ from temporalio.common import Priority
 
 with workflow.unsafe.imports_passed_through():
     from activities.chapter import IngestInput
+    from activities.looking_after import EnrichItemInput
     from activities.replay import ReplayResult
-    from activities.source import DueItem
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.names import ingest_workflow_id
-    from workflows.children import EnrichItemInput, NotifyInput, enrich, start_once, tell_followers
+    from workflows.children import NotifyInput, start_once, tell_followers
+    from workflows.enrich import start_enriching
     from workflows.source_calls import SourceCalls
     from workflows.source_state import SourceInput, SourceState
 
@@ -37,10 +38,10 @@ class SourceChildren:
             await self.tell_owed()
         return found.stored + len(found.chapters)
 
-    async def enrich(self, items: Sequence[DueItem]) -> None:
+    async def enrich(self, items: Sequence[EnrichItemInput]) -> None:
+        """Have the pages behind new items looked at; the inboxes have them already."""
         for item in items:
-            wanted = EnrichItemInput(item_id=item.item_id, title=item.title)
-            await enrich(wanted, item.host, self._source.source_id)
+            await start_enriching(item)
 
     async def tell_owed(self) -> None:
         """Start telling of everything that is owed; the rest of a very long list is left to the next run."""

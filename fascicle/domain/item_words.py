@@ -20,7 +20,7 @@ _CLOSING = "\"'”’»)\\]」』"
 _SENTENCE_END = re.compile(rf"(?<=[.!?…])([{_CLOSING}]*)\s+|(?<=[。！？])([{_CLOSING}]*)\s*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[^\W\d_]|mr|mrs|ms|mx|dr|prof|st|vs|no|fig|approx|inc|ltd|co|jr|sr|e\.g|i\.e|cf|al|u\.s|u\.k"
-    r"|bzw|z\.b|d\.h|nr|ca|mme|mlle|ing|sra?)\.$",
+    r"|rep|sen|gov|gen|col|lt|sgt|capt|rev|hon|jan|feb|aug|sept|oct|nov|dec|bzw|z\.b|d\.h|nr|ca|mme|mlle|ing|sra?)\.$",
     re.IGNORECASE,
 )
 # What feeds put behind the beginning of a text; each is taken off the end.

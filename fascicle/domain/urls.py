@@ -27,3 +27,11 @@ def parse_http_url(text: str) -> SplitResult:
     if parts.username or parts.password:
         raise UsageError("invalid_url", "The URL carries a user name or password; take it out.")
     return parts
+
+
+def page_host(url: str | None) -> str:
+    """The host of an address, empty if there is none: whose turn it is, and what the Web UI calls it."""
+    try:
+        return urlsplit(url or "").hostname or ""
+    except ValueError:
+        return ""

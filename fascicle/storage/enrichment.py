@@ -32,17 +32,17 @@ where id = :id and enrich in ('due', 'failed')
 
 async def due(
     connection: AsyncConnection, *, source_id: str | None, before: datetime, limit: int
-) -> list[int]:
-    """Items to enrich, of one feed or of all, those that wait longest first."""
+) -> list[dict[str, Any]]:
+    """Items to enrich, of one feed or of all, those that wait longest first: id, title, url."""
     rows = await connection.execute(
-        text("""select id from item
+        text("""select id, title, url from item
                 where enrich = 'due' and enrich_due_at <= :before
                   and (cast(:source_id as text) is null or exists (
                     select 1 from feed_item f where f.item_id = item.id and f.source_id = :source_id))
                 order by enrich_due_at, id limit :limit"""),
         {"source_id": source_id, "before": before, "limit": limit},
     )
-    return list(rows.scalars())
+    return [dict(row) for row in rows.mappings()]
 
 
 async def take_neglected(

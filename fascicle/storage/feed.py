@@ -211,6 +211,19 @@ async def _hand_over(connection: AsyncConnection, source_id: str, other: str) ->
     await connection.execute(text("update source set removed_at = now() where id = :id"), {"id": source_id})
 
 
+async def never_looked_at(
+    connection: AsyncConnection, *, before: datetime, limit: int
+) -> list[tuple[str, str]]:
+    """Feeds added before then that nobody polled yet: (id, title)."""
+    rows = await connection.execute(
+        text("""select id, title from source
+                where site = :site and last_checked_at is null and removed_at is null and paused_at is null
+                  and created_at < :before order by created_at, id limit :limit"""),
+        {"site": FEED_SITE, "before": before, "limit": limit},
+    )
+    return [(source_id, title) for source_id, title in rows]
+
+
 async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:
     await connection.execute(
         text("update feed set gone_at = :now where source_id = :id"), {"id": source_id, "now": now}

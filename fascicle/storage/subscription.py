@@ -92,7 +92,7 @@ insert into inbox_item (user_id, item_id, source_id, arrived_at)
 select :user_id, item_id, :source_id, cast(:now as timestamptz) from (
   select item_id from feed_item where source_id = :source_id and item_id is not null
   group by item_id
-  order by max(coalesce(published_at, first_seen_at)) desc, max(first_seen_at) desc, item_id
+  order by max(coalesce(published_at, first_seen_at)) desc, max(first_seen_at) desc, item_id desc
   limit :most) newest
 on conflict (user_id, item_id) do nothing returning item_id
 """)

@@ -11,6 +11,7 @@ from tests.histories.account_scenario import tokens_are_maintained
 from tests.histories.automation_scenario import an_automation_fires
 from tests.histories.cleanup_scenario import deleted_files_are_removed
 from tests.histories.enrich_scenario import items_are_enriched
+from tests.histories.feed_scenario import a_feed_is_followed
 from tests.histories.fic_scenario import fics_for_several
 from tests.histories.publish_scenario import posts_on_their_way
 from workflows.replay_letters import ReplayLettersInput
@@ -166,4 +167,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     tokens_are_maintained,
     fics_for_several,
     items_are_enriched,
+    a_feed_is_followed,
 ]

@@ -113,14 +113,16 @@ async def test_i5_items_are_due_in_order_and_by_feed(connection: AsyncConnection
     )
 
     async def due(source_id: str | None, limit: int = 10) -> list[int]:
-        return await enrichment.due(connection, source_id=source_id, before=NOW, limit=limit)
+        found = await enrichment.due(connection, source_id=source_id, before=NOW, limit=limit)
+        return [row["id"] for row in found]
 
     assert (await due(None), await due(None, 1), await due("f")) == ([first, second], [first], [second])
     await enrichment.put_off(connection, second, NOW + timedelta(hours=2))
     assert await due("f") == []
     taken = await enrichment.take_neglected(connection, before=NOW, now=NOW + timedelta(hours=3), limit=5)
     assert [row["id"] for row in taken] == [first]
-    assert await enrichment.due(connection, source_id=None, before=NOW + timedelta(days=1), limit=9) == [
+    found = await enrichment.due(connection, source_id=None, before=NOW + timedelta(days=1), limit=9)
+    assert [row["id"] for row in found] == [
         later,
         second,
         first,

@@ -287,7 +287,7 @@ async def test_items_are_harmless_and_storable(stand: Newsstand) -> None:
         ),
         entry(2, key="words-only", title="", url=None, summary="<p>Just some words.</p>", content=None),
     )
-    rows = await stand.rows("select title, content, image_url, author from item order by id")
+    rows = await stand.rows("select title, content, image_url, author from item order by title desc")
     assert rows[0]["title"] == "Nul and half a ? character"
     assert "script" not in rows[0]["content"]
     assert "onclick" not in rows[0]["content"]

@@ -16,7 +16,7 @@ from workflows.replay_letters import ReplayLettersInput
 
 @pytest.fixture
 def overrides(simulator: RunningSimulator) -> dict[str, Any]:
-    return {"enrich_interval_seconds": 0, "youtube_url": f"{simulator.url}/youtube"}
+    return {"enrich": True, "youtube_url": f"{simulator.url}/youtube"}
 
 
 def errors_of(row: dict[str, Any]) -> list[tuple[str, str]]:

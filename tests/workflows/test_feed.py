@@ -164,7 +164,8 @@ async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
 ) -> None:
     subscribed = await read(stack, "ann", feed(stack))
     publish(stack, "blog", "One", "Two")
-    real, died = FeedStore.store, []
+    real = FeedStore.store
+    died: list[int] = []
 
     async def dies_once(self: FeedStore, *arguments: Any) -> Any:
         stored = await real(self, *arguments)

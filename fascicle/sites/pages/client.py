@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.gate import GatePolicy
@@ -106,14 +106,6 @@ class Pages:
         except UsageError as error:
             raise PermanentError("blocked_address", f"{url[:200]!r} is no web address.") from error
         return Gated(f"page:{host}", self._gate)
-
-
-def page_host(url: str | None) -> str:
-    """The host of an item's page, empty if it has none: whose turn it is, and what the Web UI calls it."""
-    try:
-        return urlsplit(url or "").hostname or ""
-    except ValueError:
-        return ""
 
 
 def _redirect_target(answer: Answer) -> str:
