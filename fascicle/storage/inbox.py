@@ -11,8 +11,8 @@ from fascicle.domain.feed import ItemState
 # What arrived together is in the order of its publication.
 _LISTING = text("""
 select item.id as item_id, item.title, item.url, coalesce(s.title, source.title) as feed, i.source_id,
-  i.state, item.published_at, i.arrived_at, item.author, item.image_url, item.media_url, item.duration_seconds,
-  item.language, item.reading_minutes, item.lead
+  i.state, item.published_at, i.arrived_at, item.author, item.image_url, item.media_url,
+  item.duration_seconds, item.language, item.reading_minutes, item.lead
 from inbox_item i
 join item on item.id = i.item_id
 left join source on source.id = i.source_id

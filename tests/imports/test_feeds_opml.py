@@ -81,7 +81,7 @@ def test_x7_what_is_no_list_of_feeds_is_refused_with_a_reason(data: bytes, reaso
 
 
 def test_i7_what_is_exported_can_be_imported_as_it_was() -> None:
-    rows = [
+    rows: list[dict[str, str | None]] = [
         {"url": "https://a.test/?x=1&y=2", "title": 'A "quoted" <title>', "site_url": None, "folder": None},
         {"url": YOUTUBE, "title": "Ünïcode ☃", "site_url": "https://c.test/", "folder": "Video/Panels"},
         {"url": "https://b.test/", "title": "B", "site_url": "https://b.test/", "folder": "Video"},
