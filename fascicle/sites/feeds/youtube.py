@@ -60,14 +60,19 @@ def channel_in_page(html: bytes) -> str | None:
 
 
 def _youtube_parts(url: str, base: str) -> SplitResult | None:
+    """An address of YouTube's as if it were at its own host; `base` may be below some path elsewhere."""
     try:
         parts, home = urlsplit(url.strip()), urlsplit(base)
-        at_home = parts.netloc.lower() == home.netloc.lower()
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or not (at_home or parts.hostname in _HOSTS):
+    if parts.scheme not in ("http", "https"):
         return None
-    return parts
+    if parts.hostname in _HOSTS:
+        return parts
+    folder = home.path.rstrip("/")
+    if parts.netloc.lower() != home.netloc.lower() or not parts.path.startswith(f"{folder}/"):
+        return None
+    return parts._replace(path=parts.path.removeprefix(folder))
 
 
 def _feed_parameter(path: str, query: dict[str, str]) -> tuple[str, str]:
