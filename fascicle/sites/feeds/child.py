@@ -6,10 +6,12 @@ The parent starts it with `python -m fascicle.sites.feeds.child`.
 import json
 import os
 import resource
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.fanficfare.lockdown import end_after, shut_network
 from fascicle.sites.feeds.parse import parse_feed
 
@@ -18,22 +20,21 @@ _MEMORY = 2 << 30
 _GRACE_SECONDS = 5.0
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(read: Callable[..., ParsedFeed]) -> None:
     """Answer until the parent closes the pipe."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    shut_network()
+    _limit_memory()
     _answer(answers, {"ready": True})
     for line in requests:
         request = json.loads(line)
         end_after(request.pop("seconds") + _GRACE_SECONDS)
-        _answer(answers, *_read(requests.read(request.pop("size")), request))
+        body = requests.read(request.pop("size"))
+        try:
+            _answer(answers, {}, read(body, **request).model_dump_json().encode())
+        except PermanentError as error:
+            _answer(answers, {"failed": error.code, "said": error.message})
         end_after(0)
-
-
-def _read(body: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    try:
-        feed = parse_feed(body, **request)
-    except PermanentError as error:
-        return {"failed": error.code, "said": error.message}, b""
-    return {}, feed.model_dump_json().encode()
 
 
 def _answer(answers: BinaryIO, head: dict[str, Any], payload: bytes = b"") -> None:
@@ -49,6 +50,4 @@ def _limit_memory() -> None:
 
 
 if __name__ == "__main__":
-    shut_network()
-    _limit_memory()
-    serve(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+    serve(parse_feed)

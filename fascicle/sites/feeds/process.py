@@ -99,7 +99,7 @@ class Child:
 class Children:
     """At most `most` at a time, each with one feed at a time; none before the first is needed."""
 
-    def __init__(self, most: int, module: str = CHILD) -> None:
+    def __init__(self, most: int, module: str) -> None:
         self._module = module
         self._places = asyncio.Semaphore(most)
         self._idle: list[Child] = []
@@ -159,7 +159,7 @@ class Children:
             if child:
                 await self._discard(child)
             if isinstance(error, OSError | Gone):  # a TimeoutError is an OSError
-                raise _not_started(error) from error
+                raise (_closing() if self._closed else _not_started(error)) from error
             raise
         return child
 

@@ -8,7 +8,7 @@ from typing import Self
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.feeds.parse import parse_feed
-from fascicle.sites.feeds.process import Children, Gone
+from fascicle.sites.feeds.process import CHILD, Children, Gone
 
 _TRIES = 2
 
@@ -16,8 +16,10 @@ _TRIES = 2
 class FeedReader:
     """Reads in child processes, which start with the first feed; in a thread if there are to be none."""
 
-    def __init__(self, processes: int, *, max_entries: int = 5000, longest_seconds: float = 60) -> None:
-        self._children = Children(processes) if processes else None
+    def __init__(
+        self, processes: int, *, max_entries: int = 5000, longest_seconds: float = 60, child: str = CHILD
+    ) -> None:
+        self._children = Children(processes, child) if processes else None
         self._max_entries = max_entries
         self._seconds = longest_seconds
 
