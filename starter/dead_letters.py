@@ -39,13 +39,14 @@ LetterIds = Annotated[
 ]
 Code = Annotated[str | None, typer.Option(help="Every open letter with this error code.")]
 Kind = Annotated[
-    str | None, typer.Option(help="Every open letter of this kind: poll, ingest, notify, deliver, enrich.")
+    str | None,
+    typer.Option(help="Every open letter of this kind: poll, ingest, notify, deliver, item, enrich."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every open letter.")]
 _AT_ONCE = 10
 _LOOK_EVERY = 0.3
 _QUERY_PATIENCE = timedelta(seconds=10)
-_KINDS = ("poll", "ingest", "notify", "deliver", "enrich")
+_KINDS = ("poll", "ingest", "notify", "deliver", "item", "enrich")
 _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
@@ -53,7 +54,9 @@ _STATES = ("open", "replayed", "resolved", "discarded", "all")
 def list_letters(
     state: Annotated[str, typer.Option(help="open, replayed, resolved, discarded or all.")] = "open",
     code: Annotated[str | None, typer.Option(help="Only those with this error code.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only poll, ingest, notify, deliver or enrich.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Only poll, ingest, notify, deliver, item or enrich.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:

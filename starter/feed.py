@@ -1,78 +1,195 @@
-"""What `fascicle up` shows while it runs: syncs, new chapters, messages, a line each."""
+"""`fascicle feed …`: who follows which feed (I7)."""
 
-import asyncio
-from datetime import datetime
-from typing import Any
+import sys
+from pathlib import Path
+from typing import Annotated, Any
 
-from sqlalchemy.ext.asyncio import AsyncEngine
+import typer
 
-from fascicle.domain.errors import FascicleError
-from fascicle.storage import overview
+from fascicle.domain.errors import UsageError
+from fascicle.domain.feed import SubscriptionState
+from fascicle.imports.feeds_opml import feeds_opml
+from fascicle.imports.wanted import title_text
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
-from fascicle.storage.overview import Watermark
-from starter.output import plain, print_line
+from starter import subscribing
+from starter.context import check_is_text, database_only, reach, run
+from starter.feed_import import import_command
+from starter.feed_named import FeedRef, followed_feed, user_made
+from starter.feed_preview import preview
+from starter.output import plain, print_json, print_line, print_note, print_table
+from starter.source import AsJson
+from starter.user import user_named
 
-_EVERY_SECONDS = 0.5
+app = typer.Typer(help="Feeds: blogs, podcasts and channels into people's inboxes.", no_args_is_help=True)
+
+UserOption = Annotated[str, typer.Option("--user", help="Whose subscription.")]
+_COLUMNS = (
+    "id",
+    "title",
+    "kind",
+    "state",
+    "folder",
+    "items",
+    "inbox",
+    "last_new_at",
+    "next_check_at",
+    "error",
+)
 
 
-def say(what: str, text: str, colour: str = "white") -> None:
-    """A line with the time; what is not ours in `text` has passed `plain`."""
-    clock = datetime.now().astimezone().strftime("%H:%M:%S")
-    print_line(f"[dim]{clock}[/] [{colour}]{what:<9}[/] {text}")
+@app.command("subscribe")
+def subscribe(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="A feed, or a page that has one; a channel on YouTube.")
+    ],
+    user: Annotated[str, typer.Option("--user", help="Who follows it; made if there is no such user.")],
+    backfill: Annotated[
+        int, typer.Option(help="So many of the newest entries at once.", min=0, max=5000)
+    ] = 0,
+    title: Annotated[str | None, typer.Option(help="Their own name for it.")] = None,
+    folder: Annotated[str | None, typer.Option(help="Their folder for it: outer/inner.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a feed. What it lists already is history, unless asked for with --backfill."""
+
+    async def command() -> None:
+        subscribing.feed_address(url)  # before a person is made
+        async with reach() as r:
+            user_id = await user_made(r.dependencies, user)
+            done = await subscribing.subscribe(
+                r.dependencies,
+                r.client,
+                url,
+                user_id,
+                backfill=backfill,
+                title=_line(title),
+                folder=_folder(folder),
+                on_wait=print_note,
+            )
+            row = await followed_feed(r.dependencies, user_id, user, done.source_id)
+        if as_json:
+            told = {"created": done.created, "subscribed": done.subscribed, "backfilled": done.backfilled}
+            print_json({"source_id": done.source_id, **told, **row})
+            return
+        word = "follows" if done.subscribed else "followed already:"
+        given = f"; {done.backfilled} of {row['items']} entries are in the inbox" if backfill else ""
+        print_line(f"{plain(user)} {word} [bold]{plain(row['title'])}[/] ({plain(row['kind'])}){given}")
+
+    run(command, as_json=as_json)
 
 
-async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
-    """Print what happens until told to stop. A database that is away for a while is waited for."""
-    seen: Watermark | None = None
-    while not stop.is_set():
+@app.command("unsubscribe")
+def unsubscribe(feed: FeedRef, user: UserOption, as_json: AsJson = False) -> None:
+    """Follow a feed no longer. What is in the inbox stays there."""
+    _change(feed, user, SubscriptionState.UNSUBSCRIBED, "no longer follows", as_json)
+
+
+@app.command("pause")
+def pause(feed: FeedRef, user: UserOption, as_json: AsJson = False) -> None:
+    """Nothing new of a feed into the inbox until resumed."""
+    _change(feed, user, SubscriptionState.PAUSED, "pauses", as_json)
+
+
+@app.command("resume")
+def resume(feed: FeedRef, user: UserOption, as_json: AsJson = False) -> None:
+    """What a paused feed brings from now on; what came meanwhile is history."""
+    _change(feed, user, SubscriptionState.ACTIVE, "follows again", as_json)
+
+
+def _change(feed: str, user: str, state: SubscriptionState, word: str, as_json: bool) -> None:
+    async def command() -> None:
+        async with reach() as r:
+            user_id = await user_named(r.dependencies, user)
+            row = await followed_feed(r.dependencies, user_id, user, feed)
+            if state is SubscriptionState.ACTIVE:
+                await subscribing.come_back(r.dependencies, r.client, user_id, row["id"])
+            else:
+                await subscribing.leave(r.dependencies, r.client, user_id, row["id"], state)
+        if as_json:
+            print_json({"source_id": row["id"], "title": row["title"], "user": user, "state": state})
+        else:
+            print_line(f"{plain(user)} {word} {plain(row['title'])}")
+
+    run(command, as_json=as_json)
+
+
+@app.command("list")
+def list_feeds(
+    user: Annotated[str | None, typer.Option("--user", help="Only this person's.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Who follows what, and how it goes."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            rows = await _subscriptions(dependencies, user)
+        if as_json:
+            print_json(rows)
+            return
+        columns = _COLUMNS if user else ("user", *_COLUMNS)
+        print_table(columns, map(_shown, rows), empty="No feeds yet: fascicle feed subscribe URL --user NAME")
+
+    run(command, as_json=as_json)
+
+
+@app.command("export")
+def export(
+    user: Annotated[str | None, typer.Option("--user", help="Only this person's.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else stdout.")] = None,
+) -> None:
+    """The feeds as OPML 2.0, with their folders, for any other reader."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            rows = await _subscriptions(dependencies, user)
+        document = feeds_opml(rows)
+        if output is None:
+            sys.stdout.write(document.decode())
+            return
         try:
-            async with transaction(engine) as connection:
-                if seen is None:
-                    seen = await overview.watermark(connection)
-                synced = await overview.synced_besides(connection, seen.synced)
-                chapters = await overview.chapters_since(connection, seen.chapter_id)
-                sent = await overview.sent_since(connection, seen.sent_at)
-                published = await overview.published_since(connection, seen.published_at)
-        except FascicleError:
-            synced, chapters, sent, published = [], [], [], []
-        if seen is not None:
-            _advance(seen, synced, chapters, sent)
-            seen.published_at = max([seen.published_at, *(row["published_at"] for row in published)])
-        _print(synced, chapters, sent)
-        for row in published:
-            say("published", f"[bold]{plain(row['title'])}[/] by {plain(row['account'])}", "blue")
-        try:
-            await asyncio.wait_for(stop.wait(), _EVERY_SECONDS)
-        except TimeoutError:
-            continue
+            output.write_bytes(document)
+        except OSError as error:
+            raise UsageError("wrong_usage", f"{output} cannot be written: {error.strerror}.") from error
+        print_line(f"{len({row['url'] for row in rows})} feeds are in {plain(output)}")
+
+    run(command)
 
 
-Rows = list[dict[str, Any]]
+def feeds_in_words(feeds: dict[str, int]) -> str:
+    failing = f", {feeds['failing']} failing" if feeds["failing"] else ""
+    return (
+        f"{feeds['feeds']} with {feeds['subscriptions']} subscriptions, {feeds['inbox']} in inboxes{failing}"
+    )
 
 
-def _advance(seen: Watermark, synced: Rows, chapters: Rows, sent: Rows) -> None:
-    seen.synced.update(row["id"] for row in synced)
-    seen.chapter_id = max([seen.chapter_id, *(row["id"] for row in chapters)])
-    seen.sent_at = max([seen.sent_at, *(row["sent_at"] for row in sent)])
+def feed_hints(feeds: dict[str, int]) -> list[str]:
+    return [f"{feeds['failing']} feeds fail: fascicle run list --failed"] if feeds["failing"] else []
 
 
-def _print(synced: Rows, chapters: Rows, sent: Rows) -> None:
-    for row in synced:
-        say("synced", f"{plain(row['title'])}: {row['chapters']} chapters of history, silently", "cyan")
-    for row in chapters:
-        if row["announce"] != "silent":
-            say("chapter", f"[bold]{plain(row['series'])}[/] {_number_and_title(row)}", "green")
-    for row in sent:
-        say("told", f"{plain(row['user'] or 'the community')} {_subject(row)}", "magenta")
+async def _subscriptions(dependencies: Dependencies, user: str | None) -> list[dict[str, Any]]:
+    user_id = None if user is None else await user_named(dependencies, user)
+    async with transaction(dependencies.engine) as connection:
+        return await subscriptions.listing(connection, user_id)
 
 
-def _subject(row: dict[str, Any]) -> str:
-    if row["fic"] is not None:
-        return f"about a fic: {plain(row['fic'])}"
-    if row["series"] is None:
-        return f"in a digest of {row['digest_lines']}"
-    return f"about {plain(row['series'])} {_number_and_title(row)}"
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    error = "gone" if row["gone_at"] else row["last_error_code"] if row["failure_count"] else None
+    next_check = "paused" if row["paused_at"] else row["next_check_at"]
+    return {**row, "error": error, "next_check_at": next_check}
 
 
-def _number_and_title(row: dict[str, Any]) -> str:
-    return plain("  ".join(str(part) for part in (row["number"], row.get("title")) if part))
+def _line(text: str | None) -> str | None:
+    if text is not None:
+        check_is_text(text)
+    return title_text(text)
+
+
+def _folder(text: str | None) -> str | None:
+    names = (_line(part) for part in (text or "").split("/"))
+    return "/".join(name for name in names if name) or None
+
+
+app.command("import")(import_command)
+app.command("preview")(preview)

@@ -11,9 +11,12 @@ from starter import (
     configuration,
     dead_letters,
     discord,
+    feed,
     fic,
     fic_queue,
     fic_rules,
+    inbox,
+    ingestion_run,
     library,
     operations,
     post,
@@ -50,6 +53,10 @@ app.add_typer(library.app, name="library")
 fic_queue.add_to(fic.app)
 fic.app.add_typer(fic_rules.app, name="rules")
 app.add_typer(fic.app, name="fic")
+app.add_typer(feed.app, name="feed")
+app.command("inbox")(inbox.inbox)
+app.add_typer(inbox.app, name="item")
+app.add_typer(ingestion_run.app, name="run")
 app.command("follow")(library.add)
 app.command("unfollow")(library.remove)
 app.command("notifications")(library.notifications)

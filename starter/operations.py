@@ -36,6 +36,7 @@ from starter.context import (
     running_stack,
     temporal_is_named,
 )
+from starter.feed import feed_hints, feeds_in_words
 from starter.onboarding import ensure_all_workflows
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post_changes import post_hints
@@ -70,6 +71,7 @@ def status(as_json: AsJson = False) -> None:
             waiting = await overview.posts_waiting(connection)
             failed_sales = await sales.count_failed(connection)
             fics = await fic_view.counts_by_state(connection)
+            feeds = await overview.feed_totals(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -81,6 +83,7 @@ def status(as_json: AsJson = False) -> None:
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
             shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
+            shown["feeds"] = feeds
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -92,6 +95,8 @@ def status(as_json: AsJson = False) -> None:
             print_facts({"posts": ", ".join(f"{count} {state}" for state, count in posts.items())})
         if fics:
             print_facts({"fics": ", ".join(f"{count} {state}" for state, count in fics.items())})
+        if feeds["feeds"]:
+            print_facts({"feeds": feeds_in_words(feeds)})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
         _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
         hints = _needs_a_person(totals, letters, swept, circuits)
@@ -99,6 +104,7 @@ def status(as_json: AsJson = False) -> None:
             *post_hints(settled_badly, waiting),
             *sale_hints(failed_sales),
             *account_hints(paused, mail),
+            *feed_hints(feeds),
             *_gate_hints(gates),
             *broken,
         ]

@@ -1,23 +1,25 @@
-"""Pages of fics that a person saved in a browser."""
+"""Files that a person saved: pages of fics, above all."""
 
 from pathlib import Path
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import Fic, FicKind, FicRef, SeriesPage
 
-_LARGEST = 16 << 20
+_LARGEST = 16_000_000
 
 
 def page_in(file: Path) -> bytes:
+    return content_of(file, most=_LARGEST, what="page of a fic")
+
+
+def content_of(file: Path, *, most: int, what: str) -> bytes:
     try:
         with file.open("rb") as opened:
-            body = opened.read(_LARGEST + 1)
+            body = opened.read(most + 1)
     except OSError as error:
         raise UsageError("wrong_usage", f"{file} cannot be read: {error.strerror or error}.") from error
-    if len(body) > _LARGEST:
-        raise UsageError(
-            "wrong_usage", f"{file} is larger than {_LARGEST >> 20} MiB: that is no page of a fic."
-        )
+    if len(body) > most:
+        raise UsageError("too_large", f"{file} is larger than {most // 1_000_000} MB: that is no {what}.")
     return body
 
 

@@ -1,4 +1,4 @@
-"""`fascicle source …`"""
+"""`fascicle source …`: whatever is polled, series and feeds alike."""
 
 import re
 from datetime import timedelta
@@ -11,7 +11,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gaps import describe
-from fascicle.domain.names import source_workflow_id
+from fascicle.domain.names import FEED_SITE, source_workflow_id
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
@@ -89,13 +89,13 @@ def show(source: SourceRef, as_json: AsJson = False) -> None:
     async def command() -> None:
         async with reach() as r:
             row = await source_named(r.dependencies, source)
-            workflow = await _workflow_status(r.client, row["id"])
-            async with transaction(r.dependencies.engine) as connection:
-                gaps = await chapters_table.gaps(connection, row["series_id"])
+            workflow = await workflow_status(r.client, row["id"])
+            gaps = await _gaps(r, row)
         if as_json:
             print_json({**row, "gaps": gaps, "workflow": workflow})
             return
-        row["missing chapters"] = describe(gaps)
+        if not _is_feed(row):
+            row["missing chapters"] = describe(gaps)
         told = ("polls", "last_outcome", "waiting_for", "error")
         print_facts({**row, **{f"workflow: {name}": workflow[name] for name in told if name in workflow}})
 
@@ -132,7 +132,15 @@ def replay(
             raise UsageError(
                 "wrong_usage", "Which chapters? Give a key such as 45, or a range such as 40-45."
             )
-        await _signalled(source, "replay", chapters.strip(), f"replays {plain(chapters.strip())}")
+        async with reach() as r:
+            row = await source_named(r.dependencies, source)
+            if _is_feed(row):
+                raise UsageError(
+                    "wrong_usage",
+                    f"{row['title']} is a feed: its runs are replayed, `fascicle run replay ID`.",
+                )
+            await _signal(r, row, "replay", chapters.strip())
+        print_line(f"{plain(row['title'])} replays {plain(chapters.strip())}")
 
     run(command)
 
@@ -160,6 +168,12 @@ def remove(source: SourceRef) -> None:
     async def command() -> None:
         async with reach() as r:
             row = await source_named(r.dependencies, source)
+            if _is_feed(row):
+                raise UsageError(
+                    "wrong_usage",
+                    f"{row['title']} is a feed and stays while somebody follows it: "
+                    f"fascicle feed unsubscribe {row['id']} --user NAME",
+                )
             async with transaction(r.dependencies.engine) as connection:
                 await sources.remove(connection, row["id"], r.dependencies.clock())
             await stop_workflow(r.client, source_workflow_id(row["id"]))
@@ -180,7 +194,14 @@ async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | No
     await handle.signal(signal, args=[] if argument is None else [argument])
 
 
-async def _workflow_status(client: Client, source_id: str) -> dict[str, Any]:
+async def _gaps(r: Reach, row: dict[str, Any]) -> list[Any]:
+    if _is_feed(row):
+        return []
+    async with transaction(r.dependencies.engine) as connection:
+        return list(await chapters_table.gaps(connection, row["series_id"]))
+
+
+async def workflow_status(client: Client, source_id: str) -> dict[str, Any]:
     """What the workflow says of itself, or why it does not."""
     handle = client.get_workflow_handle(source_workflow_id(source_id))
     try:
@@ -201,4 +222,9 @@ def check_languages(languages: list[str]) -> None:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "next_check_at": "paused" if row["paused_at"] else row["next_check_at"]}
+    held = f"{row['items']} items" if _is_feed(row) else row["chapters"]
+    return {**row, "chapters": held, "next_check_at": "paused" if row["paused_at"] else row["next_check_at"]}
+
+
+def _is_feed(row: dict[str, Any]) -> bool:
+    return bool(row["site"] == FEED_SITE)

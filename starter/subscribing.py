@@ -27,7 +27,7 @@ from starter.patience import patiently
 from starter.starting import stop_workflow
 
 _ENRICH_AT_ONCE = 20
-_NOBODY = "nobody reads it at the moment"
+NOBODY_READS = "nobody reads it at the moment"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ async def leave(
         return
     if left.paused:
         handle = await ensure_workflow(dependencies, client, source_id)
-        await handle.signal("pause", _NOBODY)
+        await handle.signal("pause", NOBODY_READS)
     else:
         await stop_workflow(client, source_workflow_id(source_id))
 

@@ -44,7 +44,7 @@ def add_user(
     """Add a user, or another channel to one."""
 
     async def command() -> None:
-        _check_name(name)
+        check_name(name)
         address = None if email is None else _email(email)
         async with database_only() as dependencies:
             urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
@@ -184,6 +184,6 @@ def _words(value: Any) -> str:
     return "default" if value is None else str(value)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise UsageError("wrong_name", f"A name is 1 to {MAX_NAME} printable characters.")

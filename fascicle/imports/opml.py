@@ -22,5 +22,5 @@ def parse_opml(data: bytes, is_series: Callable[[str], bool]) -> Parsed:
             wanted.append(Wanted(title=title, url=url))
         elif addresses:
             feeds += 1
-    notes = (f"{feeds} feeds left out: Fascicle cannot follow feeds yet",) if feeds else ()
+    notes = (f"{feeds} feeds left out: `fascicle feed import FILE` follows them",) if feeds else ()
     return Parsed(wanted, notes)

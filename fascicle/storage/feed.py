@@ -1,6 +1,6 @@
 """Feeds: the part of a source that chapters do not have."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -83,27 +83,33 @@ async def add(connection: AsyncConnection, address: str, *, title: str, page: st
         text("insert into feed (source_id, url) values (:id, :url) on conflict (source_id) do nothing"),
         {"id": source_id, "url": address},
     )
-    return str(source_id), bool(created) or await _revive(connection, str(source_id))
+    return str(source_id), bool(created) or bool(await revive(connection, [str(source_id)]))
 
 
-async def _revive(connection: AsyncConnection, source_id: str) -> bool:
+async def revive(connection: AsyncConnection, source_ids: Collection[str]) -> set[str]:
+    """Which of them were removed. Each is as `add` says."""
     revived = await connection.execute(
         text("""update source set removed_at = null, paused_at = null, paused_reason = null,
-                  next_check_at = null, first_synced_at = null
-                where id = :id and removed_at is not null"""),
-        {"id": source_id},
+                  next_check_at = null, first_synced_at = null, last_checked_at = null,
+                  last_error_code = null, last_error = null
+                where id = any(:ids) and removed_at is not null returning id"""),
+        {"ids": list(source_ids)},
     )
-    if revived.rowcount:
-        await forget_document(connection, source_id)
-    return bool(revived.rowcount)
+    ids = set(revived.scalars())
+    await _forget_documents(connection, ids)
+    return ids
 
 
 async def forget_document(connection: AsyncConnection, source_id: str) -> None:
     """The next answer is read as a whole, whatever the site says about it."""
+    await _forget_documents(connection, [source_id])
+
+
+async def _forget_documents(connection: AsyncConnection, source_ids: Collection[str]) -> None:
     await connection.execute(
         text("""update feed set etag = null, last_modified = null, document_hash = null, gone_at = null
-                where source_id = :id"""),
-        {"id": source_id},
+                where source_id = any(:ids)"""),
+        {"ids": list(source_ids)},
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from fascicle.domain.names import FEED_SITE
+
 
 async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> dict[str, Any]:
     rows = await connection.execute(
@@ -27,6 +29,18 @@ async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> 
             (select count(*) from delivery where state = 'unconfirmed') as deliveries_unconfirmed,
             (select count(*) from delivery where state = 'failed') as deliveries_failed"""),
         {"told_within": told_within_seconds},
+    )
+    return dict(rows.mappings().one())
+
+
+async def feed_totals(connection: AsyncConnection) -> dict[str, int]:
+    rows = await connection.execute(
+        text("""select count(*) as feeds,
+                  (select count(*) from subscription where state = 'ACTIVE') as subscriptions,
+                  (select count(*) from inbox_item where state = 'INBOX') as inbox,
+                  count(*) filter (where failure_count > 0) as failing
+                from source where site = :site and removed_at is null"""),
+        {"site": FEED_SITE},
     )
     return dict(rows.mappings().one())
 
@@ -87,15 +101,17 @@ class Watermark:
     synced: set[str]
     sent_at: datetime
     published_at: datetime
+    run_id: int
 
 
 async def watermark(connection: AsyncConnection) -> Watermark:
     rows = await connection.execute(
-        text("select (select coalesce(max(id), 0) from logical_chapter), clock_timestamp()")
+        text("""select (select coalesce(max(id), 0) from logical_chapter),
+                  (select coalesce(max(id), 0) from ingestion_run), clock_timestamp()""")
     )
-    chapter_id, now = rows.one()
+    chapter_id, run_id, now = rows.one()
     synced = await connection.execute(text(f"select id from source where {_JUST_SYNCED}"))
-    return Watermark(chapter_id, set(synced.scalars()), now, now)
+    return Watermark(chapter_id, set(synced.scalars()), now, now, run_id)
 
 
 # A first sync is dated when it began, so a later one may carry an earlier time: they are told apart by id.
@@ -105,7 +121,8 @@ _JUST_SYNCED = "first_synced_at > clock_timestamp() - interval '15 minutes'"
 async def synced_besides(connection: AsyncConnection, seen: set[str]) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text(f"""select id, title, site, first_synced_at,
-                  (select count(*) from chapter_source where source_id = source.id) as chapters
+                  (select count(*) from chapter_source where source_id = source.id) as chapters,
+                  (select count(*) from feed_item where source_id = source.id) as entries
                 from source where {_JUST_SYNCED} and id <> all(cast(:seen as text[]))
                 order by first_synced_at"""),
         {"seen": list(seen)},
@@ -147,5 +164,21 @@ async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[
                 left join series on series.id = c.series_id
                 where d.sent_at > :since and d.state = 'sent' order by d.sent_at limit 1000"""),
         {"since": since},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+async def delivered_since(connection: AsyncConnection, run_id: int) -> list[dict[str, Any]]:
+    """What runs after that one put into inboxes. What a run stores bears its time."""
+    rows = await connection.execute(
+        text("""select run.id as run_id, u.name as user, item.title, coalesce(s.title, source.title) as feed
+                from ingestion_run run
+                join inbox_item i on i.source_id = run.source_id and i.arrived_at = run.started_at
+                join item on item.id = i.item_id join app_user u on u.id = i.user_id
+                join source on source.id = run.source_id
+                left join subscription s on s.user_id = i.user_id and s.source_id = i.source_id
+                where run.id > :id and run.delivered > 0
+                order by run.id, item.published_at nulls first, item.id, u.name limit 1000"""),
+        {"id": run_id},
     )
     return [dict(row) for row in rows.mappings()]

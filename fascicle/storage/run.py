@@ -75,6 +75,64 @@ async def document(connection: AsyncConnection, run_id: int) -> Document | None:
     return Document(row.source_id, body, row.content_type)
 
 
+_LISTING = """
+select run.id, run.source_id, source.title as feed, run.outcome, run.started_at, run.finished_at,
+  run.duration_ms, run.http_status, run.bytes, run.entries, run.new, run.updated, run.renamed, run.silent,
+  run.failed, run.delivered, run.flood, run.error_code, run.error, run.replay_of,
+  run.document is not null as document_kept
+from ingestion_run run join source on source.id = run.source_id
+"""
+
+
+async def listing(
+    connection: AsyncConnection, *, source_id: str | None = None, failed: bool = False, limit: int
+) -> list[dict[str, Any]]:
+    """Runs as people see them, newest first. `failed`: as a whole, or one of its entries."""
+    rows = await connection.execute(
+        text(f"""{_LISTING} where (cast(:source_id as text) is null or run.source_id = :source_id)
+                   and (not :failed or run.outcome = 'failed' or run.failed > 0)
+                 order by run.id desc limit :limit"""),
+        {"source_id": source_id, "failed": failed, "limit": limit},
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+# A letter bears the time of the run that wrote it.
+_LETTERS = text("""
+select letter.id, letter.kind, letter.job_key, letter.error_code, letter.state
+from ingestion_run run join dead_letter letter on letter.kind in ('item', 'poll')
+  and letter.input ->> 'source_id' = run.source_id
+  and run.started_at in (letter.first_failed_at, letter.last_failed_at)
+where run.id = :id order by letter.id
+""")
+
+
+async def get(connection: AsyncConnection, run_id: int) -> dict[str, Any] | None:
+    """One run with its dead letters."""
+    row = (
+        (await connection.execute(text(f"{_LISTING} where run.id = :id"), {"id": run_id})).mappings().first()
+    )
+    if row is None:
+        return None
+    letters = await connection.execute(_LETTERS, {"id": run_id})
+    return {**row, "letters": [dict(letter) for letter in letters.mappings()]}
+
+
+async def latest_replay(connection: AsyncConnection, run_id: int, *, after: int) -> dict[str, Any] | None:
+    """The newest replay of a run, if it came after the run of that number."""
+    rows = await connection.execute(
+        text(f"{_LISTING} where run.replay_of = :id and run.id > :after order by run.id desc limit 1"),
+        {"id": run_id, "after": after},
+    )
+    row = rows.mappings().first()
+    return dict(row) if row else None
+
+
+async def newest_id(connection: AsyncConnection) -> int:
+    newest: int = await connection.scalar(text("select coalesce(max(id), 0) from ingestion_run"))
+    return newest
+
+
 async def age_out(
     connection: AsyncConnection, *, idle_before: datetime, documents_before: datetime, before: datetime
 ) -> int:

@@ -30,6 +30,19 @@ async def hold(connection: AsyncConnection, source_id: str) -> Interest:
     return Interest(*row.one())
 
 
+async def unread(connection: AsyncConnection, source_ids: Sequence[str]) -> set[str]:
+    """Those that nobody reads at the moment; nobody else changes that until the end of the transaction."""
+    await connection.execute(
+        text("select from source where id = any(:ids) order by id for update"), {"ids": list(source_ids)}
+    )
+    rows = await connection.execute(
+        text("""select id from unnest(cast(:ids as text[])) as wanted (id)
+                where not exists (select from subscription where source_id = id and state = 'ACTIVE')"""),
+        {"ids": list(source_ids)},
+    )
+    return set(rows.scalars())
+
+
 _SUBSCRIBE = text("""
 insert into subscription as s (user_id, source_id, title, folder)
 values (:user_id, :source_id, cast(:title as text), cast(:folder as text))

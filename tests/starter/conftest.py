@@ -87,6 +87,9 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
             "FASCICLE_AO3_THINK_SECONDS": "0",
             "FASCICLE_SHIP_RULES": str(ROOT / "ship_rules.yaml"),
             "FASCICLE_ACCOUNT_JITTER": "0",
+            "FASCICLE_YOUTUBE_URL": simulator.site_url("youtube"),
+            "FASCICLE_FEED_INTERVAL_SECONDS": "0",
+            "FASCICLE_ENRICH_INTERVAL_SECONDS": "0",
         }
         if simulator
         else {}

@@ -1,0 +1,93 @@
+"""`fascicle feed preview`: what a feed would bring. Nothing is stored, no database is needed."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fascicle.domain.errors import UsageError
+from fascicle.domain.feed import ParsedFeed
+from starter.context import check_is_text, effective_settings, run
+from starter.output import print_facts, print_json, print_note, print_table
+from starter.patience import patiently
+from starter.saved_page import content_of
+from starter.source import AsJson
+from starter.subscribing import feed_address
+
+_LARGEST = 20_000_000
+_SHOWN = ("id", "url", "title", "published_at", "author", "media_url", "duration_seconds")
+_COLUMNS = ("title", "published_at", "author", "url")
+
+
+def preview(
+    feed: Annotated[str, typer.Argument(metavar="URL|FILE", help="A feed's or page's address, or a file.")],
+    as_json: AsJson = False,
+) -> None:
+    """What a feed yields, or why it is none. Nothing is stored."""
+
+    async def command() -> None:
+        check_is_text(feed)
+        found = await _fetched(feed) if _is_address(feed) else _saved(Path(feed))
+        print_json(found) if as_json else _show(found)
+
+    run(command, as_json=as_json)
+
+
+def _is_address(text: str) -> bool:
+    return "://" in text or text.startswith("feed:")
+
+
+def _saved(file: Path) -> dict[str, Any]:
+    # feedparser takes a while to load; most commands need none of it.
+    from fascicle.sites.feeds import parse_feed
+
+    if not file.exists():
+        raise UsageError(
+            "wrong_usage", f"There is no file {file}. If an address is meant, it begins with https://."
+        )
+    body = content_of(file, most=_LARGEST, what="feed")
+    return _facts(parse_feed(body, url=file.absolute().as_uri()))
+
+
+async def _fetched(url: str) -> dict[str, Any]:
+    from fascicle.runtime.dependencies import standalone_http
+    from fascicle.sites.feeds.client import Feeds
+    from fascicle.sites.feeds.reader import FeedReader
+
+    settings, address = effective_settings(), feed_address(url)
+    reader = FeedReader(0, max_entries=settings.feed_max_entries)
+    async with standalone_http(settings) as http:
+        feeds = Feeds(http, reader, gate=settings.feed_gate, youtube=settings.youtube_url)
+        try:
+            found = await patiently(lambda: feeds.find(address), print_note)
+        finally:
+            await reader.close()
+    return {"url": found.address, **_facts(found.parsed)}
+
+
+def _facts(parsed: ParsedFeed) -> dict[str, Any]:
+    items = [{"id": entry.key, **entry.model_dump(include=set(_SHOWN))} for entry in parsed.entries]
+    return {
+        **parsed.model_dump(include={"kind", "format", "title", "site_url", "language", "description"}),
+        "entries": parsed.entries_total,
+        "items": [{name: item[name] for name in _SHOWN} for item in items],
+        "notes": list(_notes(parsed)),
+    }
+
+
+def _notes(parsed: ParsedFeed) -> list[str]:
+    left = parsed.entries_total - parsed.skipped - len(parsed.entries)
+    notes = {
+        f"{parsed.skipped} entries have no id, no address and no words: they are left out": parsed.skipped,
+        f"{left} more entries are doubles, or more than are read of one document": left > 0,
+        f"it says that it has moved to {parsed.moved_to}": parsed.moved_to,
+    }
+    return [note for note, applies in notes.items() if applies]
+
+
+def _show(found: dict[str, Any]) -> None:
+    items, notes = found.pop("items"), found.pop("notes")
+    print_facts({name: value for name, value in found.items() if value not in (None, "")})
+    print_table(_COLUMNS, items, empty="It has no entries.")
+    for note in notes:
+        print_note(note)

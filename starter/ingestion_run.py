@@ -1,0 +1,134 @@
+"""`fascicle run …`: every look at a feed, and looking again at what it found (I6)."""
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+import typer
+
+from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.storage import run as runs
+from fascicle.storage import source as sources
+from fascicle.storage.database import transaction
+from starter.context import Reach, database_only, reach, run
+from starter.feed_named import FeedOption, feed_named
+from starter.onboarding import ensure_workflow
+from starter.output import print_facts, print_json, print_line, print_note, print_table
+from starter.source import AsJson, workflow_status
+
+app = typer.Typer(help="Runs: every look at a feed.", no_args_is_help=True)
+
+RunId = Annotated[int, typer.Argument(help="The run's number.", min=1, max=2**63 - 1)]
+_COLUMNS = (
+    "id", "feed", "outcome", "started_at", "entries", "new", "updated", "silent", "failed", "delivered",
+    "error",
+)  # fmt: skip
+_COUNTS = ("entries", "new", "updated", "renamed", "silent", "failed", "delivered")
+_LOOK_EVERY_SECONDS = 0.2
+
+
+@app.command("list")
+def list_runs(
+    feed: FeedOption = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only those that failed, whole or in part.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Looks at feeds, newest first."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
+            async with transaction(dependencies.engine) as connection:
+                rows = await runs.listing(connection, source_id=source_id, failed=failed, limit=limit)
+        if as_json:
+            print_json(rows)
+        else:
+            print_table(_COLUMNS, map(_shown, rows), empty="No runs.")
+
+    run(command, as_json=as_json)
+
+
+@app.command("show")
+def show(run_id: RunId, as_json: AsJson = False) -> None:
+    """One look: what it found, how long it took, what failed."""
+
+    async def command() -> None:
+        async with database_only() as dependencies:
+            row = await _run(dependencies, run_id)
+        if as_json:
+            print_json(row)
+            return
+        letters = row.pop("letters")
+        print_facts({name: value for name, value in row.items() if value is not None})
+        if letters:
+            print_line("")
+            print_table(("id", "kind", "job_key", "error_code", "state"), letters, empty="")
+
+    run(command, as_json=as_json)
+
+
+@app.command("replay")
+def replay(
+    run_id: RunId,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for what comes of it.", min=0, max=600)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Read a run's document again; nothing is stored or delivered twice. Ends with 1 if it failed."""
+
+    async def command() -> None:
+        async with reach() as r:
+            row = await _run(r.dependencies, run_id)
+            done = await _replayed(r, row, wait)
+        if done is None:
+            print_note(f"Run {run_id} will be replayed; see `fascicle run list`.")
+            print_json({"replay_of": run_id, "outcome": None}) if as_json else None
+            return
+        if as_json:
+            print_json(done)
+        else:
+            counts = ", ".join(f"{name} {done[name]}" for name in _COUNTS if done[name])
+            print_line(
+                f"run {run_id} is replayed as {done['id']}: {done['outcome']}, {counts or 'no entries'}"
+            )
+        if done["outcome"] == "failed":
+            raise typer.Exit(1)
+
+    run(command, as_json=as_json)
+
+
+async def _run(dependencies: Dependencies, run_id: int) -> dict[str, Any]:
+    async with transaction(dependencies.engine) as connection:
+        row = await runs.get(connection, run_id)
+    if row is None:
+        raise UsageError("unknown_run", f"There is no run {run_id} (any more). See `fascicle run list`.")
+    return row
+
+
+async def _replayed(r: Reach, row: dict[str, Any], wait: float) -> dict[str, Any] | None:
+    """The run that came of it; None: not within the time."""
+    async with transaction(r.dependencies.engine) as connection:
+        source = await sources.get(connection, row["source_id"])
+        newest = await runs.newest_id(connection)
+    if source is None or source.removed_at is not None:
+        raise UsageError("not_followed", f"Nobody follows {row['feed']} any more, so it is not read again.")
+    handle = await ensure_workflow(r.dependencies, r.client, source.id)
+    await handle.signal("replay", str(row["id"]))
+    deadline = time.monotonic() + wait
+    while time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_EVERY_SECONDS)
+        async with transaction(r.dependencies.engine) as connection:
+            if done := await runs.latest_replay(connection, row["id"], after=newest):
+                return done
+    outcome = (await workflow_status(r.client, source.id)).get("last_outcome", "")
+    if wait and outcome.startswith(f"replay of run {row['id']} failed"):
+        raise PermanentError("replay_failed", f"The {outcome}. See `fascicle source show {source.id}`.")
+    return None
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    outcome = f"{row['outcome']} (flood)" if row["flood"] else row["outcome"]
+    return {**row, "outcome": outcome, "error": row["error_code"]}
