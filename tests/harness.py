@@ -94,7 +94,6 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "enrich_interval_seconds": 0,
         "fic_interval_seconds": 0,
         "fic_retry_seconds": 0.05,
-        "enrich_interval_seconds": 0,
         "fic_attempts": 3,
         "ship_rules": Path("no-rules.yaml"),
         "allow_hosts": ["127.0.0.1"],

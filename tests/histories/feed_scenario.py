@@ -1,4 +1,4 @@
-"""The life of a feed: news, a refusal, a replayed run, gone for good; and an item that could not be stored."""
+"""The life of a feed: news, a refusal, a replayed run, gone for good; an item that could not be stored."""
 
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id

@@ -1,15 +1,14 @@
 """Storing what feeds list: seen, items and inbox rows together, each once (I2–I4)."""
 
-from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import event
 
-from activities.feed_items import FeedStore, Stored, prepared
-from fascicle.domain.feed import Entry, FeedKind, ParsedFeed, SubscriptionState
+from activities.feed_items import FeedStore, prepared
+from fascicle.domain.feed import Entry, SubscriptionState
 from fascicle.domain.feed_news import Judged
 from fascicle.storage import feed as feeds
 from fascicle.storage import item as items
@@ -17,8 +16,7 @@ from fascicle.storage import library
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import open_engine, transaction
 from fascicle.storage.item import ItemRow
-
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+from tests.newsstand import NOW, Newsstand
 
 
 def entry(number: int, **changes: Any) -> Entry:
@@ -31,56 +29,6 @@ def entry(number: int, **changes: Any) -> Entry:
         "published_at": NOW - timedelta(days=100 - number),
     }
     return Entry(**{**given, **changes})
-
-
-class Newsstand:
-    """A database with feeds and people, and documents that come in."""
-
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.engine = engine
-        self.clock = NOW
-
-    async def feed(self, name: str, readers: Sequence[str] = ("ann",)) -> str:
-        async with transaction(self.engine) as connection:
-            source_id, _ = await feeds.add(connection, f"https://{name}.example/feed", title=name, page=None)
-            for reader in readers:
-                user_id, _ = await library.add_user(connection, reader)
-                await subscriptions.subscribe(connection, user_id, source_id)
-        return source_id
-
-    async def read(self, source_id: str, *entries: Entry, store: FeedStore | None = None) -> Stored:
-        self.clock += timedelta(minutes=5)
-        async with transaction(self.engine) as connection:
-            feed = await feeds.locked(connection, source_id)
-            assert feed is not None
-            parsed = ParsedFeed(kind=FeedKind.RSS, format="rss20", entries=list(entries))
-            stored = await (store or FeedStore(enrich=True)).store(connection, feed, parsed, self.clock)
-            await connection.execute(
-                text("update source set first_synced_at = coalesce(first_synced_at, :now) where id = :id"),
-                {"now": self.clock, "id": source_id},
-            )
-        return stored
-
-    async def followed(self, name: str, readers: Sequence[str] = ("ann",)) -> str:
-        """A feed whose first, empty reading is over."""
-        source_id = await self.feed(name, readers)
-        await self.read(source_id)
-        return source_id
-
-    async def inbox(self, reader: str) -> list[str]:
-        rows = await self.rows(
-            """select item.title from inbox_item join item on item.id = item_id
-               join app_user on app_user.id = user_id where app_user.name = :name order by item.id""",
-            name=reader,
-        )
-        return [row["title"] for row in rows]
-
-    async def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
-        async with transaction(self.engine) as connection:
-            return [dict(row) for row in (await connection.execute(text(sql), parameters)).mappings()]
-
-    async def count(self, table: str) -> int:
-        return int((await self.rows(f"select count(*) as n from {table}"))[0]["n"])
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ class Child:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             cwd=os.sep,
-            env=_environment(),
+            env=bare_environment(),
             limit=_LARGEST_ANSWER,
             # Ctrl-C is for the parent, which finishes what is under way.
             start_new_session=True,
@@ -182,7 +182,7 @@ def _gone() -> RetryableError:
     return RetryableError(FicCode.TRANSIENT, "The process that reads pages ended in the middle of one.")
 
 
-def _environment() -> dict[str, str]:
+def bare_environment() -> dict[str, str]:
     """Nothing of ours: no settings, no secrets, no home with a configuration in it. Times are UTC."""
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return passed_on | {

@@ -1,2 +1,38 @@
-def patience_seconds(headers, ttl_seconds, *, now):
-    return ttl_seconds
+"""What a site asks of who reads its feed: when to come back."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_LONGEST = 30 * 86_400
+_MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,12})\"?\s*(?:,|$)", re.IGNORECASE)
+_NOT_KEPT = re.compile(r"\bno-(?:cache|store)\b", re.IGNORECASE)
+
+
+def patience_seconds(headers: Mapping[str, str], ttl_seconds: int | None, *, now: datetime) -> int | None:
+    """The longest time that Retry-After, cache headers or the feed's own ttl ask for; None: none does."""
+    from fascicle.runtime.answers import retry_after  # the processes that read feeds do without HTTP
+
+    named = {name.lower(): value for name, value in headers.items()}
+    asked = (retry_after(named), _kept(named, now), ttl_seconds)
+    longest = max((seconds for seconds in asked if seconds is not None), default=0)
+    return min(int(longest), _LONGEST) if longest >= 1 else None
+
+
+def _kept(headers: Mapping[str, str], now: datetime) -> float | None:
+    """How long a cache may keep the answer. `max-age` takes the place of `Expires`."""
+    control = headers.get("cache-control", "")
+    if _NOT_KEPT.search(control):
+        return None
+    if age := _MAX_AGE.search(control):
+        return float(age[1])
+    return _until(headers.get("expires"), now)
+
+
+def _until(expires: str | None, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(expires or "")
+        return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

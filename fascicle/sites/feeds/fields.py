@@ -2,19 +2,24 @@
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from fascicle.sites.sanitise import plain_line
 
+_Raw = TypeVar("_Raw")
 LONGEST_HTML = 200_000
 _LONGEST_URL = 2048
+# Of markup and all, before it is looked at: some of it takes the square of its length.
+_LONGEST_LINE = 4000
 _MOST_CATEGORIES = 20
 _LONGEST_CATEGORY = 100
 # Epoch zero and its time zones, 1980 and other dates of clocks that were never set.
 _EARLIEST = datetime(1990, 1, 2, tzinfo=UTC)
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 _FUTURE = timedelta(days=2)
 _LONGEST_DURATION = 30 * 86_400
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,4}):(\d{1,2})(?:[.,]\d+)?")
@@ -28,7 +33,7 @@ _ABSOLUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#")
 
 def line(text: object, *, longest: int = 1000) -> str:
     """One line of plain text; "" for what is none."""
-    return plain_line(html.unescape(text), longest=longest) if isinstance(text, str) else ""
+    return plain_line(html.unescape(text[:_LONGEST_LINE]), longest=longest) if isinstance(text, str) else ""
 
 
 def html_of(text: object, *, plain: bool = False) -> str | None:
@@ -134,6 +139,15 @@ def is_image(declared: object, url: object) -> bool:
     if isinstance(declared, str) and declared:
         return declared.lower().startswith("image")
     return isinstance(url, str) and bool(_IMAGE_END.search(url.partition("?")[0]))
+
+
+def newest(entries: list[_Raw], most: int, when: Callable[[_Raw], datetime | None]) -> list[_Raw]:
+    """At most that many, in their order: the latest where they are dated, else the first."""
+    if len(entries) <= most:
+        return entries
+    dates = [when(entry) or _LONG_AGO for entry in entries]
+    places = sorted(range(len(entries)), key=dates.__getitem__, reverse=True)[:most]
+    return [entries[place] for place in sorted(places)]
 
 
 def categories(names: Iterable[object]) -> list[str]:

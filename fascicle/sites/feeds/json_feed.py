@@ -29,8 +29,8 @@ def is_json_feed(document: Any) -> bool:
     return "jsonfeed.org/version/" in str(document.get("version")) or (named and "title" in document)
 
 
-def json_feed(document: Mapping[str, Any], *, url: str, now: datetime) -> ParsedFeed:
-    """The feed with all its entries, not keyed yet."""
+def json_feed(document: Mapping[str, Any], *, url: str, now: datetime, most: int) -> ParsedFeed:
+    """The feed with its newest entries, not keyed yet."""
     items = [item for item in document["items"] if isinstance(item, dict)]
     return ParsedFeed(
         kind=FeedKind.JSON,
@@ -40,7 +40,7 @@ def json_feed(document: Mapping[str, Any], *, url: str, now: datetime) -> Parsed
         description=fields.text_or_none(document.get("description")),
         language=fields.language(document.get("language")),
         image_url=fields.first_address([document.get("icon"), document.get("favicon")], url),
-        entries=[_entry(item, url, now) for item in items],
+        entries=[_entry(item, url, now) for item in fields.newest(items, most, lambda i: _time(i, now))],
         entries_total=len(items),
     )
 
@@ -48,8 +48,6 @@ def json_feed(document: Mapping[str, Any], *, url: str, now: datetime) -> Parsed
 def _entry(item: Mapping[str, Any], base: str, now: datetime) -> Entry:
     guid = _id(item.get("id"))
     url = fields.first_address([item.get("url"), item.get("external_url"), _if_web(guid)], base)
-    updated = fields.believable(fields.time_of(item.get("date_modified")), now)
-    published = fields.believable(fields.time_of(item.get("date_published")), now)
     provider, provider_item_id = (provider_id(url) if url else None) or (None, None)
     return Entry(
         key="",
@@ -59,8 +57,8 @@ def _entry(item: Mapping[str, Any], base: str, now: datetime) -> Entry:
         summary=fields.html_of(item.get("summary"), plain=True),
         content=_content(item, base),
         author=_author(item),
-        published_at=published or updated,
-        updated_at=updated,
+        published_at=_time(item, now),
+        updated_at=fields.believable(fields.time_of(item.get("date_modified")), now),
         language=fields.language(item.get("language")),
         image_url=fields.first_address([item.get("image"), item.get("banner_image")], base),
         categories=fields.categories(_list(item.get("tags"))),
@@ -68,6 +66,11 @@ def _entry(item: Mapping[str, Any], base: str, now: datetime) -> Entry:
         provider_item_id=provider_item_id,
         **_attachment(item, base),
     )
+
+
+def _time(item: Mapping[str, Any], now: datetime) -> datetime | None:
+    dates = (fields.time_of(item.get(name)) for name in ("date_published", "date_modified"))
+    return next((moment for date in dates if (moment := fields.believable(date, now))), None)
 
 
 def _id(value: object) -> str | None:

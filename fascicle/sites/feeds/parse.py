@@ -8,7 +8,7 @@ from typing import Any
 import feedparser
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import Entry, ParsedFeed
+from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
 from fascicle.sites.feeds.keys import is_empty, with_keys
@@ -16,7 +16,7 @@ from fascicle.sites.feeds.not_a_feed import not_a_feed
 from fascicle.sites.feeds.xml_feed import xml_feed
 
 _HEADERS = {"content-type": "application/xml; charset=utf-8"}
-_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+_BLANKS = "\ufeff \t\r\n"
 _FIRST_ENTRY = re.compile(r"<(?:item|entry)[\s>]")
 _ITUNES_TAG = re.compile(r"<itunes:[a-z]")
 
@@ -32,21 +32,22 @@ def parse_feed(
     """The feed at `url`; a PermanentError says what it is instead of one."""
     text = decoded(body, content_type)
     moment = now or datetime.now(UTC)
-    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-        feed = _from_json(text, url, moment)
+    if text.lstrip(_BLANKS)[:1] in ("{", "["):
+        feed = _from_json(text, url, moment, max_entries)
     else:
-        feed = _from_xml(text, url, moment)
-    return _keyed(feed, max_entries)
+        feed = _from_xml(text, url, moment, max_entries)
+    skipped = sum(map(is_empty, feed.entries))
+    return feed.model_copy(update={"entries": with_keys(feed.entries), "skipped": skipped})
 
 
-def _from_json(text: str, url: str, now: datetime) -> ParsedFeed:
-    document = loaded(text.lstrip("\ufeff \t\r\n"))
+def _from_json(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
+    document = loaded(text.lstrip(_BLANKS))
     if not is_json_feed(document):
         raise not_a_feed(text, url)
-    return json_feed(document, url=url, now=now)
+    return json_feed(document, url=url, now=now, most=most)
 
 
-def _from_xml(text: str, url: str, now: datetime) -> ParsedFeed:
+def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
     root, document = prepared(text)
     if "<" not in text or root in PAGE_ROOTS:
         raise not_a_feed(text, url)
@@ -57,7 +58,7 @@ def _from_xml(text: str, url: str, now: datetime) -> ParsedFeed:
     if not found["entries"] and not (root in FEED_ROOTS and found.get("version")):
         raise not_a_feed(text, url)
     try:
-        return xml_feed(found, itunes=_has_itunes(document), url=url, now=now)
+        return xml_feed(found, itunes=_has_itunes(document), url=url, now=now, most=most)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise PermanentError(
             "not_a_feed", f"{url} answered a feed that cannot be read: {error!r}."
@@ -71,6 +72,8 @@ def _read(document: str) -> dict[str, Any]:
         found: dict[str, Any] = feedparser.parse(
             stream, response_headers=_HEADERS, resolve_relative_uris=False, sanitize_html=False
         )
+    except MemoryError:
+        raise
     except Exception:
         return {"feed": {}, "entries": [], "version": ""}
     return found
@@ -79,19 +82,3 @@ def _read(document: str) -> dict[str, Any]:
 def _has_itunes(document: str) -> bool:
     first = _FIRST_ENTRY.search(document)
     return bool(_ITUNES_TAG.search(document, 0, first.start() if first else len(document)))
-
-
-def _keyed(feed: ParsedFeed, max_entries: int) -> ParsedFeed:
-    skipped = sum(map(is_empty, feed.entries))
-    entries = _newest(with_keys(feed.entries), max_entries)
-    return feed.model_copy(update={"entries": entries, "skipped": skipped})
-
-
-def _newest(entries: list[Entry], most: int) -> list[Entry]:
-    """At most that many, in their order: the latest where they are dated, else the first."""
-    if len(entries) <= most:
-        return entries
-    places = sorted(
-        range(len(entries)), key=lambda place: entries[place].published_at or _LONG_AGO, reverse=True
-    )
-    return [entries[place] for place in sorted(places[:most])]

@@ -18,13 +18,13 @@ _PERIODS = {"hourly": 3600, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 30 * _
 _YOUTUBE_FEED = ("youtube.com", "/feeds/videos.xml")
 
 
-def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime) -> ParsedFeed:
-    """The feed with all its entries, not keyed yet. `itunes`: whether the channel itself has such tags."""
+def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime, most: int) -> ParsedFeed:
+    """The feed with its newest entries, not keyed yet. `itunes`: whether the channel itself has such tags."""
     channel, format_ = found["feed"], found.get("version") or "rss"
     read = _EntryReader(
         base=url, now=now, podcast_guid=_podcast_guid(channel), is_atom=format_.startswith("atom")
     )
-    raw = found["entries"]
+    raw = fields.newest(found["entries"], most, read.time)
     entries = [read.entry(entry) for entry in raw]
     return ParsedFeed(
         kind=_kind(raw, entries, format_=format_, itunes=itunes, url=url),
@@ -38,7 +38,7 @@ def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime)
         moved_to=fields.web_address(_get(channel, "itunes_new-feed-url"), url),
         ttl_seconds=_ttl(channel),
         entries=entries,
-        entries_total=len(entries),
+        entries_total=len(found["entries"]),
     )
 
 
@@ -120,7 +120,6 @@ class _EntryReader:
     def entry(self, raw: Mapping[str, Any]) -> Entry:
         guid = (_get(raw, "id") or "").strip()[:2000] or None
         url = self._url(raw, guid)
-        updated, published = self._time(raw, "updated"), self._time(raw, "published")
         provider, provider_item_id = self._provider(raw, guid, url) or (None, None)
         content, summary = self._content(raw), self._summary(raw)
         return Entry(
@@ -131,8 +130,8 @@ class _EntryReader:
             summary=None if summary == content else summary,
             content=content,
             author=_author(raw),
-            published_at=published or updated,
-            updated_at=updated,
+            published_at=self.time(raw),
+            updated_at=self._time(raw, "updated"),
             language=_language(raw),
             image_url=self._image(raw),
             categories=fields.categories(
@@ -142,6 +141,9 @@ class _EntryReader:
             provider_item_id=provider_item_id,
             **self._media(raw),
         )
+
+    def time(self, raw: Mapping[str, Any]) -> datetime | None:
+        return self._time(raw, "published") or self._time(raw, "updated")
 
     def _url(self, raw: Mapping[str, Any], guid: str | None) -> str | None:
         # FeedBurner's own addresses count clicks, and die.

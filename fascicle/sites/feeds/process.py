@@ -1,0 +1,176 @@
+"""Processes that read feeds, from the parent's side: started when needed, ended when stuck or worn."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from fascicle.domain.errors import PermanentError, RetryableError
+from fascicle.sites.fanficfare.process import bare_environment
+
+CHILD = "fascicle.sites.feeds.child"
+# What a large feed leaves behind is given back; a fresh process costs half a second.
+_MOST_READINGS = 500
+_START_SECONDS = 60.0
+
+
+class Gone(Exception):
+    """The process ended in the middle of a feed."""
+
+
+class Child:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._readings = 0
+
+    @classmethod
+    async def start(cls, module: str) -> "Child":
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-s", "-m", module),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=os.sep,
+            env=bare_environment(),
+            # Ctrl-C is for the parent, which finishes what is under way.
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_fit(self) -> bool:
+        return self._process.returncode is None and self._readings < _MOST_READINGS
+
+    async def ready(self) -> None:
+        async with asyncio.timeout(_START_SECONDS):
+            await self._answer()
+
+    async def read(self, body: bytes, request: Mapping[str, Any], seconds: float) -> bytes:
+        """The feed as JSON. TimeoutError: it takes longer than it may."""
+        self._readings += 1
+        async with asyncio.timeout(seconds):
+            await self._send(json.dumps({**request, "size": len(body), "seconds": seconds}).encode(), body)
+            head, payload = await self._answer()
+        if "failed" in head:
+            raise PermanentError(head["failed"], head["said"])
+        return payload
+
+    async def end(self) -> None:
+        """At once: a child has nothing to lose. Reading to the end of its output frees the pipes."""
+        self.kill()
+        await self._process.communicate()
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def gone(self) -> None:
+        await self._process.wait()
+
+    async def _send(self, line: bytes, body: bytes) -> None:
+        writer = self._process.stdin
+        if writer is None:
+            raise Gone
+        try:
+            writer.write(line + b"\n")
+            writer.write(body)
+            await writer.drain()
+        except OSError as error:
+            raise Gone from error
+
+    async def _answer(self) -> tuple[dict[str, Any], bytes]:
+        reader = self._process.stdout
+        if reader is None:
+            raise Gone
+        try:
+            head = json.loads(await reader.readuntil(b"\n"))
+            return head, await reader.readexactly(head["size"])
+        except asyncio.IncompleteReadError as error:
+            raise Gone from error
+
+
+class Children:
+    """At most `most` at a time, each with one feed at a time; none before the first is needed."""
+
+    def __init__(self, most: int, module: str) -> None:
+        self._module = module
+        self._places = asyncio.Semaphore(most)
+        self._idle: list[Child] = []
+        self._all: set[Child] = set()
+        self._closed = False
+
+    @property
+    def pids(self) -> list[int]:
+        return [child.pid for child in self._all]
+
+    async def read(self, body: bytes, request: Mapping[str, Any], seconds: float) -> bytes:
+        async with self._places:
+            child = await self._fit_child()
+            try:
+                payload = await child.read(body, request, seconds)
+            except PermanentError:
+                self._idle.append(child)
+                raise
+            except BaseException as error:
+                await self._discard(child)
+                if self._closed and isinstance(error, Gone):
+                    raise _closing() from error
+                raise
+            self._idle.append(child)
+            return payload
+
+    async def close(self) -> None:
+        """Whoever waits for a busy child sees its end, and clears it away."""
+        self._closed = True
+        busy = self._all.difference(self._idle)
+        for child in busy:
+            child.kill()
+        while self._idle:
+            await self._discard(self._idle.pop())
+        for child in busy:
+            await child.gone()
+
+    async def _fit_child(self) -> Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.is_fit:
+                return child
+            await self._discard(child)
+        if self._closed:
+            raise _closing()
+        return await self._new_child()
+
+    async def _new_child(self) -> Child:
+        child = None
+        try:
+            child = await Child.start(self._module)
+            self._all.add(child)
+            if self._closed:
+                raise _closing()
+            await child.ready()
+        except BaseException as error:
+            if child:
+                await self._discard(child)
+            if isinstance(error, OSError | Gone):  # a TimeoutError is an OSError
+                raise (_closing() if self._closed else _not_started(error)) from error
+            raise
+        return child
+
+    async def _discard(self, child: Child) -> None:
+        self._all.discard(child)
+        await child.end()
+
+
+def _closing() -> RetryableError:
+    return RetryableError("shutting_down", "Fascicle is shutting down; the feed is read later.")
+
+
+def _not_started(error: Exception) -> RetryableError:
+    return RetryableError("parser_not_started", f"The process that reads feeds did not start: {error!r}.")
