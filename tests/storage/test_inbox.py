@@ -164,12 +164,12 @@ async def test_i6_runs_are_listed_newest_first_with_what_they_left_undone(engine
     async with transaction(engine) as connection:
         _, (a, b) = await follow(connection, "ann", A, B)
         ids = [
-            await runs.record(connection, Run(source_id, outcome, at, at + timedelta(seconds=2), **counts))
-            for source_id, outcome, at, counts in (
-                (a, "first", NOW, {"document": b"<rss/>"}),
-                (a, "new", NOW + timedelta(hours=1), {"new": 2, "failed": 1}),
-                (b, "failed", NOW, {"error_code": "not_found", "error": "gone"}),
-                (a, "idle", NOW + timedelta(hours=2), {"replay_of": 1}),
+            await runs.record(connection, run)
+            for run in (
+                Run(a, "first", NOW, NOW, document=b"<rss/>"),
+                Run(a, "new", NOW + timedelta(hours=1), NOW, new=2, failed=1),
+                Run(b, "failed", NOW, NOW, error_code="not_found", error="gone"),
+                Run(a, "idle", NOW + timedelta(hours=2), NOW, replay_of=1),
             )
         ]
         error = ErrorRecord(error_type="X", error_code="bad_entry", message="no", retryable=False)
