@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -134,16 +133,6 @@ def check_is_text(given: str) -> None:
 def fail(message: str, code: int) -> None:
     print_error(message)
     raise typer.Exit(code)
-
-
-def leave(code: int) -> None:
-    """The SDK's threads sometimes abort an orderly interpreter exit; by now everything is closed."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # whoever read it is gone
-            continue
-    os._exit(code)
 
 
 def refusal(error: RPCError) -> str:
