@@ -29,7 +29,7 @@ $(VENV): $(READY)
 up: $(READY) ## run the demo: everything on this machine, with upstreams of its own
 	@exec $(BIN)/fascicle up --demo
 
-# Without byte code, each of the processes would compile every test anew: 7 s of CPU each.
+# Without byte code, each of the processes would compile every test anew, at each run.
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 

@@ -62,7 +62,8 @@ _IMPORTS = (
 def serve() -> None:
     for name in (*_IMPORTS, *_commands()):
         importlib.import_module(name)
-    _load_notifiers()
+    # Apprise imports its hundred services when the first channel is looked at.
+    importlib.import_module("apprise").Apprise.instantiate("json://localhost")
     # A collection in a fork would copy all that was imported, page by page, just to look at it.
     gc.collect()
     gc.freeze()
@@ -78,13 +79,6 @@ def _commands() -> set[str]:
     from starter.main import COMMANDS
 
     return {command.place.partition(":")[0] for command in COMMANDS}
-
-
-def _load_notifiers() -> None:
-    """Apprise imports its hundred services when the first channel is looked at."""
-    from apprise import Apprise
-
-    Apprise.instantiate("json://localhost")
 
 
 def _carry_out(order: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> int:
