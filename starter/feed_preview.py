@@ -8,10 +8,10 @@ import typer
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ParsedFeed
 from starter.context import check_is_text, effective_settings, run
+from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note, print_table
 from starter.patience import patiently
 from starter.saved_page import content_of
-from starter.source import AsJson
 from starter.subscribing import feed_address
 
 _LARGEST = 20_000_000
