@@ -78,7 +78,7 @@ def _facts(parsed: ParsedFeed) -> dict[str, Any]:
 def _notes(parsed: ParsedFeed) -> list[str]:
     left = parsed.entries_total - parsed.skipped - len(parsed.entries)
     notes = {
-        f"{parsed.skipped} entries have no id, no address and no words: they are left out": parsed.skipped,
+        f"{parsed.skipped} entries are empty: they are left out": parsed.skipped,
         f"{left} more entries are doubles, or more than are read of one document": left > 0,
         f"it says that it has moved to {parsed.moved_to}": parsed.moved_to,
     }
