@@ -29,8 +29,9 @@ $(VENV): $(READY)
 up: $(READY) ## run the demo: everything on this machine, with upstreams of its own
 	@exec $(BIN)/fascicle up --demo
 
+# Without byte code, each of the processes would compile every test anew, at each run.
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 chaos: $(READY) ## three hundred posts and sixty fics through kills and broken answers, and the other experiments (15 minutes)
 	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 60

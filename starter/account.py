@@ -20,8 +20,8 @@ from starter.account_keys import rotate_account
 from starter.connecting import Connected, finish_connecting, patiently, wake_posts
 from starter.context import KEYS_ARE_SET, check_is_text, database_only, run, running_stack, temporal_is_named
 from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.source import AsJson
 from starter.user import user_named
 
 app = typer.Typer(help="Accounts that posts are published with.", no_args_is_help=True)

@@ -29,8 +29,8 @@ from starter.automation_view import (
     shown,
 )
 from starter.context import check_is_text, database_only, reach, run
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.source import AsJson
 
 app = typer.Typer(help="Rules that publish drafts by themselves.", no_args_is_help=True)
 

@@ -9,8 +9,8 @@ from temporalio.envconfig import ClientConfig
 
 from fascicle.runtime.settings import Settings
 from starter.context import effective_settings, run, temporal_is_named
+from starter.options import AsJson
 from starter.output import print_json, print_pairs
-from starter.source import AsJson
 
 MASK = "**********"
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -57,10 +56,20 @@ def effective_settings() -> Settings:
     But for its folders: the data folder set here may be the demo's neighbour, the files' may be relative.
     """
     settings = load_settings()
-    for name, value in (running_stack(settings.data_dir) or {}).items():
-        if name.isupper() and (name in _STACKS_OWN or not os.environ.get(name)):
-            os.environ[name] = str(value)
-    return load_settings()
+    is_news = _take_over(running_stack(settings.data_dir) or {})
+    return load_settings() if is_news else settings
+
+
+def _take_over(published: dict[str, str | int]) -> bool:
+    """Whether that changed our environment."""
+    wanted = {
+        name: str(value)
+        for name, value in published.items()
+        if name.isupper() and (name in _STACKS_OWN or not os.environ.get(name))
+    }
+    is_news = any(os.environ.get(name) != value for name, value in wanted.items())
+    os.environ.update(wanted)
+    return is_news
 
 
 def temporal_is_named() -> bool:
@@ -134,16 +143,6 @@ def check_is_text(given: str) -> None:
 def fail(message: str, code: int) -> None:
     print_error(message)
     raise typer.Exit(code)
-
-
-def leave(code: int) -> None:
-    """The SDK's threads sometimes abort an orderly interpreter exit; by now everything is closed."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # whoever read it is gone
-            continue
-    os._exit(code)
 
 
 def refusal(error: RPCError) -> str:

@@ -17,6 +17,7 @@ from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import ensure_workflow
+from starter.options import AsJson
 from starter.output import (
     plain,
     print_facts,
@@ -26,7 +27,6 @@ from starter.output import (
     print_table,
     progress_bar,
 )
-from starter.source import AsJson
 from starter.starting import start_or_join
 from workflows.replay_letters import ReplayLettersInput, ReplayLettersResult
 

@@ -18,8 +18,8 @@ from starter.context import check_is_text, database_only, reach, run
 from starter.feed_import import import_command
 from starter.feed_named import FeedRef, followed_feed, user_made
 from starter.feed_preview import preview
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.source import AsJson
 from starter.user import user_named
 
 app = typer.Typer(help="Feeds: blogs, podcasts and channels into people's inboxes.", no_args_is_help=True)

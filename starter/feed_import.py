@@ -21,9 +21,9 @@ from fascicle.storage.database import transaction
 from starter.context import Reach, reach, run
 from starter.feed_named import user_made
 from starter.onboarding import ensure_workflow
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table, progress_bar
 from starter.saved_page import content_of
-from starter.source import AsJson
 from starter.subscribing import NOBODY_READS, feed_address
 
 _LARGEST = 20_000_000

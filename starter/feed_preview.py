@@ -8,10 +8,10 @@ import typer
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ParsedFeed
 from starter.context import check_is_text, effective_settings, run
+from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note, print_table
 from starter.patience import patiently
 from starter.saved_page import content_of
-from starter.source import AsJson
 from starter.subscribing import feed_address
 
 _LARGEST = 20_000_000
@@ -78,7 +78,7 @@ def _facts(parsed: ParsedFeed) -> dict[str, Any]:
 def _notes(parsed: ParsedFeed) -> list[str]:
     left = parsed.entries_total - parsed.skipped - len(parsed.entries)
     notes = {
-        f"{parsed.skipped} entries have no id, no address and no words: they are left out": parsed.skipped,
+        f"{parsed.skipped} entries are empty: they are left out": parsed.skipped,
         f"{left} more entries are doubles, or more than are read of one document": left > 0,
         f"it says that it has moved to {parsed.moved_to}": parsed.moved_to,
     }

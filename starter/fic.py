@@ -9,9 +9,9 @@ from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
 from fascicle.domain.fic_url import normal_form
 from starter.context import fail, run
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in, read_saved
-from starter.source import AsJson
 
 app = typer.Typer(help="Fan fiction: works and series that are read for people.", no_args_is_help=True)
 

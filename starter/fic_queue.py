@@ -17,9 +17,9 @@ from fascicle.runtime.notifier import check_channel, masked
 from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, reach, run
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in
-from starter.source import AsJson
 from starter.user import user_named
 
 FicUrl = Annotated[str, typer.Argument(metavar="URL", help="The fic's address, in any of its forms.")]

@@ -10,9 +10,9 @@ from fascicle.domain.fic import Fic, FicKind, JobState, Verdict
 from fascicle.domain.ship_rule import ShipRules, judge
 from fascicle.runtime.ship_rules import load_ship_rules
 from starter.context import check_is_text, effective_settings, run
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line
 from starter.saved_page import page_in, read_saved
-from starter.source import AsJson
 
 app = typer.Typer(help="Which fics belong here.", no_args_is_help=True)
 

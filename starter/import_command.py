@@ -15,8 +15,9 @@ from fascicle.sites.base import Sites
 from starter.context import Reach, reach, run
 from starter.import_progress import progress_display
 from starter.importing import Importer, Report
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.source import AsJson, check_languages
+from starter.source import check_languages
 from starter.user import user_named
 
 _SHOWN = 50

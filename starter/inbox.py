@@ -13,8 +13,8 @@ from fascicle.storage import inbox as inboxes
 from fascicle.storage.database import transaction
 from starter.context import database_only, run
 from starter.feed_named import FeedOption, feed_named, user_or_only_one
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
-from starter.source import AsJson
 from starter.user import UserRef, user_named
 
 app = typer.Typer(help="Items: what feeds bring.", no_args_is_help=True)

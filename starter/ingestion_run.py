@@ -14,8 +14,9 @@ from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.feed_named import FeedOption, feed_named
 from starter.onboarding import ensure_workflow
+from starter.options import AsJson
 from starter.output import print_facts, print_json, print_line, print_note, print_table
-from starter.source import AsJson, workflow_status
+from starter.source import workflow_status
 
 app = typer.Typer(help="Runs: every look at a feed.", no_args_is_help=True)
 

@@ -5,66 +5,89 @@ from typing import Annotated
 
 import typer
 
-from starter import (
-    account,
-    automation,
-    configuration,
-    dead_letters,
-    discord,
-    feed,
-    fic,
-    fic_queue,
-    fic_rules,
-    inbox,
-    ingestion_run,
-    library,
-    operations,
-    post,
-    sale,
-    schedule,
-    site,
-    source,
-    user,
+from starter.lazy import LazyCommand, lazy_group
+from starter.output import leave, print_error, print_line
+
+# A test compares the summaries with what the commands say of themselves.
+COMMANDS = (
+    LazyCommand(
+        "up",
+        "starter.up:up",
+        "Run the whole stack here until Ctrl-C. Services named in the environment are used instead of ours.",
+    ),
+    LazyCommand(
+        "status",
+        "starter.operations:status",
+        "What is there, what is going on, and what needs a person.",
+    ),
+    LazyCommand(
+        "doctor",
+        "starter.operations:doctor",
+        "Check everything and say what to do about what is wrong.",
+    ),
+    LazyCommand(
+        "config",
+        "starter.configuration:config",
+        "The effective settings; secrets are masked.",
+    ),
+    LazyCommand(
+        "setup",
+        "starter.operations:setup",
+        "Prepare the database and Temporal; start workflows that are missing. Repeatable.",
+    ),
+    LazyCommand(
+        "chapters",
+        "starter.library:chapters",
+        "The chapters of SERIES in reading order, with where each can be read, and what is missing.",
+    ),
+    LazyCommand(
+        "follow",
+        "starter.library:add",
+        "Tell USER about new chapters of SERIES. For what is followed already, the options are changed.",
+    ),
+    LazyCommand("unfollow", "starter.library:remove", "Stop telling USER about SERIES."),
+    LazyCommand(
+        "notifications",
+        "starter.library:notifications",
+        "What USER was told, newest first, and whether each message arrived.",
+    ),
+    LazyCommand("db", "starter.operations:db_app", "The database."),
+    LazyCommand("source", "starter.source_commands:app", "Sources: series on a site that are polled."),
+    LazyCommand("site", "starter.site:app", "Sites, and the adapters that describe them."),
+    LazyCommand("user", "starter.user:app", "People who follow series."),
+    LazyCommand("account", "starter.account:app", "Accounts that posts are published with."),
+    LazyCommand("post", "starter.post:app", "Posts: art that goes out at its time, once."),
+    LazyCommand(
+        "library",
+        "starter.library:app",
+        "What people follow, how they are told, and what they have read.",
+    ),
+    LazyCommand(
+        "fic",
+        "starter.fic_commands:app",
+        "Fan fiction: works and series that are read for people.",
+    ),
+    LazyCommand("feed", "starter.feed:app", "Feeds: blogs, podcasts and channels into people's inboxes."),
+    LazyCommand("inbox", "starter.inbox:inbox", "What reached USER, newest first."),
+    LazyCommand("item", "starter.inbox:app", "Items: what feeds bring."),
+    LazyCommand("run", "starter.ingestion_run:app", "Runs: every look at a feed."),
+    LazyCommand("automation", "starter.automation:app", "Rules that publish drafts by themselves."),
+    LazyCommand("sale", "starter.sale:app", "What automations put on sale."),
+    LazyCommand("discord", "starter.discord:app", "The commands on Discord."),
+    LazyCommand(
+        "dead-letters",
+        "starter.dead_letters:app",
+        "What failed for good: look, replay, discard.",
+    ),
+    LazyCommand("schedule", "starter.schedule:app", "The periodic work."),
 )
-from starter.context import leave
-from starter.import_command import import_file
-from starter.output import print_error, print_line
-from starter.up import up
 
 app = typer.Typer(
+    cls=lazy_group(COMMANDS),
     help="Follows works that appear in parts: every instalment in once, every follower told once.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("up")(up)
-app.command("status")(operations.status)
-app.command("doctor")(operations.doctor)
-app.command("config")(configuration.config)
-app.command("setup")(operations.setup)
-app.add_typer(operations.db_app, name="db")
-source.app.command("import")(import_file)
-app.add_typer(source.app, name="source")
-app.add_typer(site.app, name="site")
-app.command("chapters")(library.chapters)
-app.add_typer(user.app, name="user")
-app.add_typer(account.app, name="account")
-app.add_typer(post.app, name="post")
-app.add_typer(library.app, name="library")
-fic_queue.add_to(fic.app)
-fic.app.add_typer(fic_rules.app, name="rules")
-app.add_typer(fic.app, name="fic")
-app.add_typer(feed.app, name="feed")
-app.command("inbox")(inbox.inbox)
-app.add_typer(inbox.app, name="item")
-app.add_typer(ingestion_run.app, name="run")
-app.command("follow")(library.add)
-app.command("unfollow")(library.remove)
-app.command("notifications")(library.notifications)
-app.add_typer(automation.app, name="automation")
-app.add_typer(sale.app, name="sale")
-app.add_typer(discord.app, name="discord")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(schedule.app, name="schedule")
 
 
 def _print_version(wanted: bool) -> None:

@@ -38,11 +38,11 @@ from starter.context import (
 )
 from starter.feed import feed_hints, feeds_in_words
 from starter.onboarding import ensure_all_workflows
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post_changes import post_hints
 from starter.sale import sale_hints
 from starter.schedules import ensure_schedules
-from starter.source import AsJson
 
 # Beyond the delay before it, how long telling of a chapter may take before it is worth a word.
 _TELLING_TAKES = 300.0

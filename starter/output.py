@@ -4,6 +4,7 @@ What people and sites wrote may contain [brackets] and line breaks: everything p
 before Rich sees it.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -174,3 +175,13 @@ def ago(when: datetime, now: datetime | None = None) -> str:
     else:
         words = f"{size:.0f} s"
     return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
+def leave(code: int) -> None:
+    """The SDK's threads sometimes abort an orderly interpreter exit; by now everything is closed."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # whoever read it is gone
+            continue
+    os._exit(code)

@@ -15,10 +15,10 @@ from fascicle.storage.database import transaction
 from starter import post_options as options
 from starter.account import account_named
 from starter.context import check_is_text, database_only, reach, run
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.post_changes import change_at, change_now, changing, found_post, future_of, tell_of
 from starter.posting import NewPost, create_post
-from starter.source import AsJson
 
 app = typer.Typer(help="Posts: art that goes out at its time, once.", no_args_is_help=True)
 

@@ -10,8 +10,8 @@ from fascicle.domain.errors import UsageError
 from fascicle.storage import sale as sales
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, database_only, run
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
-from starter.source import AsJson
 
 app = typer.Typer(help="What automations put on sale.", no_args_is_help=True)
 

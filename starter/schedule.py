@@ -16,8 +16,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import SCHEDULES
 from starter.context import reach, run
+from starter.options import AsJson
 from starter.output import print_json, print_table
-from starter.source import AsJson
 
 app = typer.Typer(help="The periodic work.", no_args_is_help=True)
 

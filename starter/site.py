@@ -19,8 +19,8 @@ from fascicle.runtime.settings import Settings
 from fascicle.sites.base import Sites, SweepableSite
 from fascicle.sites.declarative import DeclarativeSite, build_site
 from starter.context import effective_settings, run, usable_dependencies
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.source import AsJson
 
 app = typer.Typer(help="Sites, and the adapters that describe them.", no_args_is_help=True)
 

@@ -17,12 +17,12 @@ from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.onboarding import add_source, ensure_workflow, source_named
+from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.starting import stop_workflow
 
 app = typer.Typer(help="Sources: series on a site that are polled.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 SourceRef = Annotated[str, typer.Argument(help="A source's id, URL or title.")]
 
 _COLUMNS = ("id", "title", "site", "cadence", "circuit", "chapters", "last_checked_at", "next_check_at")

@@ -26,10 +26,10 @@ from fascicle.runtime.embedded import (
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
-from starter.context import KEYS_ARE_SET, demo_folder, leave, run, temporal_is_named, usable_dependencies
+from starter.context import KEYS_ARE_SET, demo_folder, run, temporal_is_named, usable_dependencies
 from starter.events import follow_events, say
 from starter.onboarding import ensure_all_workflows
-from starter.output import plain
+from starter.output import leave, plain
 from starter.schedules import ensure_schedules
 
 _RETENTION_DAYS = 3

@@ -13,8 +13,9 @@ from fascicle.runtime.settings import Settings
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, database_only, run
+from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_table
-from starter.source import AsJson, check_languages
+from starter.source import check_languages
 
 app = typer.Typer(help="People who follow series.", no_args_is_help=True)
 

@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from fascicle.domain.ao3 import ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
@@ -309,6 +309,18 @@ class Settings(BaseSettings):
         if value is not None and not re.fullmatch("[0-9a-fA-F]{64}", value):
             raise ValueError("must be the 64 hexadecimal digits of the application's public key")
         return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """`load_settings` has put .env into the environment; to ask it field by field takes as long again."""
+        return init_settings, env_settings
 
     @model_validator(mode="after")
     def _polite_to_ao3(self) -> "Settings":

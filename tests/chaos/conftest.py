@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -17,6 +18,8 @@ from tests.chaos.experiments import (
     kill_the_worker_in_a_backfill,
     kill_the_worker_while_ingesting,
 )
+from tests.chaos.feed_experiment import SETTINGS as FEED_SETTINGS
+from tests.chaos.feed_experiment import FeedExperiment, FeedReport
 from tests.chaos.up_experiment import UpExperiment, UpReport
 from tests.starter.commandline import clean_environment
 from tests.starter.forked_workers import ForkedWorkers
@@ -43,10 +46,11 @@ class Experiments:
         self._folder = folder
         self.backfill = asyncio.create_task(self._backfill())
         self.under_up = asyncio.create_task(self._under_up())
+        self.feeds = asyncio.create_task(self._feeds())
         self.ingests = {moment: asyncio.create_task(self._ingest(moment)) for moment in MOMENTS}
 
     async def end(self) -> None:
-        tasks = [self.backfill, self.under_up, *self.ingests.values()]
+        tasks = [self.backfill, self.under_up, self.feeds, *self.ingests.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -59,16 +63,21 @@ class Experiments:
         async with self._site(moment.replace(" ", "-")) as site:
             return await kill_the_worker_while_ingesting(site, self._workers, moment)
 
+    async def _feeds(self) -> FeedReport:
+        async with self._site("feeds", **FEED_SETTINGS) as site:
+            return await FeedExperiment(site, self._workers).run()
+
     async def _under_up(self) -> UpReport:
         with RunningSimulator() as simulator:
             async with AsyncExitStack() as cleanup:
                 return await UpExperiment(self._folder / "up", simulator, cleanup).run()
 
     @asynccontextmanager
-    async def _site(self, name: str) -> AsyncIterator[Site]:
+    async def _site(self, name: str, **settings: Any) -> AsyncIterator[Site]:
         async with self._database() as url:
             with RunningSimulator() as simulator:
-                async with open_site(self._address, url, simulator, self._folder / name) as site:
+                folder = self._folder / name
+                async with open_site(self._address, url, simulator, folder, **settings) as site:
                     yield site
 
     @asynccontextmanager

@@ -22,6 +22,7 @@ from simulator.faults import ArmedFault, Fault
 from starter.connecting import wake_posts
 from tests.harness import TOKEN_KEY, Harness, eventually
 from tests.publishing import GALLERY, PLACEBO, PUBLISH, SUBMIT, TOKEN, connect_account, scheduled
+from tests.starter.forked_workers import ForkedWorker, ForkedWorkers
 from tests.starter.services import Site
 
 STEPS = {"token": TOKEN, "check": PLACEBO, "upload": SUBMIT, "gallery": GALLERY, "publish": PUBLISH}
@@ -94,8 +95,9 @@ class PublishReport:
 
 
 class PublishExperiment:
-    def __init__(self, site: Site, *, posts: int, per_round: int, seed: int) -> None:
+    def __init__(self, site: Site, workers: ForkedWorkers, *, posts: int, per_round: int, seed: int) -> None:
         self._site = site
+        self._workers = workers
         self._harness: Harness = site.harness
         self._posts = posts
         self._per_round = per_round
@@ -119,8 +121,7 @@ class PublishExperiment:
         answers = [next(self._answers) for _ in range(size // 2)]
         runs = [await self._post(number) for number in range(size)]
         armed = self._arm(death, answers)
-        worker = self._site.start_worker()
-        async with worker:
+        async with self._start_worker() as worker:
             await self._site.until_ready()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(20):
@@ -128,11 +129,14 @@ class PublishExperiment:
                         await asyncio.sleep(0.02)
                     worker.kill()
                     self._report.kills += 1
-        async with self._site.start_worker():
+        async with self._start_worker():
             await self._until_settled(runs)
         self._count(armed)
         self._harness.simulator.faults.clear()
         self._report.runs += runs
+
+    def _start_worker(self) -> ForkedWorker:
+        return self._workers.start(self._site.folder, self._site.env)
 
     async def _post(self, number: int) -> Run:
         """On an account of its own, or after another post of the same account; sometimes of two files."""

@@ -7,6 +7,7 @@ import pytest
 from tests.chaos.books import assert_all_in_once, assert_all_told_once
 from tests.chaos.conftest import MOMENTS, Experiments
 from tests.chaos.experiments import BACKFILL
+from tests.chaos.feed_experiment import STRUCK
 
 
 async def test_x1_a_worker_killed_in_a_backfill_loses_and_doubles_nothing(experiments: Experiments) -> None:
@@ -27,6 +28,27 @@ async def test_x1_a_worker_killed_while_ingesting_tells_each_follower_once(
     assert not report.was_settled, "it was in the middle"
     assert_all_in_once(report.books, report.chapters)
     assert_all_told_once(report.books, report.tellings, certain=False)
+
+
+async def test_i2_a_worker_killed_at_each_moment_of_a_poll_delivers_each_item_once(
+    experiments: Experiments,
+) -> None:
+    report = await experiments.feeds
+    books, wanted = report.books, {page for _, page in report.expected}
+    assert report.polls_again == set(STRUCK), "each was in the middle"
+    assert not {page for _, page in report.at_the_kill} & _pages_of(wanted, "stored"), "it was in the middle"
+    assert books.inboxes == Counter(report.expected)
+    assert books.items == Counter(set(books.items)), "one item for each page"
+    assert {page for page, state in books.enriched.items() if state == "done"} == wanted
+    # The one whose answer died with its worker, in the middle of enriching.
+    again = [page for page, count in books.looks.items() if count > 1]
+    assert [(page.split("/")[2], books.looks[page]) for page in again] == [("enriching", 2)]
+    assert set(books.looks) == wanted, "nobody asked for pages of what nobody has"
+    assert not books.letters
+
+
+def _pages_of(pages: set[str], name: str) -> set[str]:
+    return {page for page in pages if page.startswith(f"/feeds/{name}/")}
 
 
 async def test_o2_a_polite_stop_and_a_start_while_chapters_come(experiments: Experiments) -> None:

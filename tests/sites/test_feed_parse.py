@@ -348,6 +348,17 @@ def test_i1_of_a_long_feed_the_newest_entries_count() -> None:
     assert [found_entry.guid for found_entry in read(rss(undated), max_entries=2).entries] == ["0", "1"]
 
 
+@pytest.mark.parametrize("end", ["</channel></rss>", "", "<item><guid>cut"])
+def test_i1_a_long_feed_is_thinned_wherever_entries_seem_to_begin(end: str) -> None:
+    odd = "<![CDATA[ <item> ]]>&lt;item&gt;<media:item>x</media:item>"
+    items = "".join(f"<item><guid>{n}</guid><description>{odd}</description></item>\n" for n in range(9))
+    found = read(rss(items).replace("</channel></rss>", end), max_entries=3)
+    assert [found_entry.guid for found_entry in found.entries] == ["0", "1", "2"]
+    assert found.entries_total == (10 if "cut" in end else 9)
+    assert "<item>" in (found.entries[2].summary or "")
+    assert found.title == "News"
+
+
 def test_i1_a_feed_without_entries_is_a_feed() -> None:
     for document in (rss(""), atom(""), '{"version": "https://jsonfeed.org/version/1", "items": []}'):
         assert read(document).entries == []

@@ -60,8 +60,10 @@ _IMPORTS = (
 
 
 def serve() -> None:
-    for name in _IMPORTS:
+    for name in (*_IMPORTS, *_commands()):
         importlib.import_module(name)
+    # Apprise imports its hundred services when the first channel is looked at.
+    importlib.import_module("apprise").Apprise.instantiate("json://localhost")
     # A collection in a fork would copy all that was imported, page by page, just to look at it.
     gc.collect()
     gc.freeze()
@@ -71,6 +73,12 @@ def serve() -> None:
             outcome = {"code": code, "out": _text(out), "err": _text(err)}
         sys.stdout.write(json.dumps(outcome) + "\n")
         sys.stdout.flush()
+
+
+def _commands() -> set[str]:
+    from starter.main import COMMANDS
+
+    return {command.place.partition(":")[0] for command in COMMANDS}
 
 
 def _carry_out(order: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> int:

@@ -80,6 +80,8 @@ class ForkedWorker:
 def serve() -> None:
     for name in ("worker", "asyncpg", "sqlalchemy.dialects.postgresql.asyncpg", "apprise"):
         importlib.import_module(name)
+    # Apprise imports its hundred services when the first channel is looked at.
+    importlib.import_module("apprise").Apprise.instantiate("json://localhost")
     # A collection in a fork would copy all that was imported, page by page, just to look at it.
     gc.collect()
     gc.freeze()

@@ -32,8 +32,9 @@ def with_keys(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def is_empty(entry: Entry) -> bool:
-    """No id, no address, no title, no words: nothing that could be shown or known again."""
-    return not (_guid(entry) or entry.url or entry.title or entry.summary or entry.content)
+    """No id, no address, no words, not even a date: nothing that it could be known again by."""
+    words = entry.title or entry.summary or entry.content
+    return not (_guid(entry) or entry.url or words or entry.published_at)
 
 
 def _without_repeats(entries: list[Entry]) -> list[Entry]:

@@ -13,6 +13,7 @@ from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepa
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
 from fascicle.sites.feeds.keys import is_empty, with_keys
 from fascicle.sites.feeds.not_a_feed import not_a_feed
+from fascicle.sites.feeds.thinning import thinned
 from fascicle.sites.feeds.xml_feed import xml_feed
 
 _HEADERS = {"content-type": "application/xml; charset=utf-8"}
@@ -48,21 +49,30 @@ def _from_json(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
 
 
 def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
-    root, document = prepared(text)
+    root, whole = prepared(text)
     if "<" not in text or root in PAGE_ROOTS:
         raise not_a_feed(text, url)
-    found = _read(document)
-    if not found["entries"] and (repaired := without_prefix(document)):
-        again = _read(repaired)
-        found = again if again["entries"] else found
+    document, dropped = thinned(whole, most, now)
+    found = _best_reading(document)
     if not found["entries"] and not (root in FEED_ROOTS and found.get("version")):
         raise not_a_feed(text, url)
     try:
-        return xml_feed(found, itunes=_has_itunes(document), url=url, now=now, most=most)
+        feed = xml_feed(found, itunes=_has_itunes(document), url=url, now=now, most=most)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
+        place = url.partition("?")[0]
         raise PermanentError(
-            "not_a_feed", f"{url} answered a feed that cannot be read: {error!r}."
+            "not_a_feed", f"{place} answered a feed that makes no sense: {error!r}."
         ) from error
+    return feed.model_copy(update={"entries_total": feed.entries_total + dropped})
+
+
+def _best_reading(document: str) -> dict[str, Any]:
+    """Some feeds put a namespace prefix on all that is theirs: without it there may be more to find."""
+    found = _read(document)
+    if found["entries"] or not (repaired := without_prefix(document)):
+        return found
+    again = _read(repaired)
+    return again if again["entries"] else found
 
 
 def _read(document: str) -> dict[str, Any]:
