@@ -49,7 +49,7 @@ def test_i7_a_file_is_previewed_without_a_stack(desk: Desk) -> None:
         ("<html><title>Hello</title></html>", "not_a_feed", "HTML page"),
         ("", "not_a_feed", "empty document"),
         ("x" * 20_000_001, "too_large", "larger than 20 MB"),
-        (None, "wrong_usage", "There is no file"),
+        (None, "wrong_usage", "Addresses begin with https://"),
     ],
     ids=["page", "empty", "too large", "no file"],
 )
