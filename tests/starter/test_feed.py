@@ -37,7 +37,7 @@ def test_i7_a_file_is_previewed_without_a_stack(desk: Desk) -> None:
     assert second["published_at"] == "2026-11-03T10:00:00+00:00"
     assert second["media_url"] == "https://talk.test/2.mp3"
     assert (first["author"], first["published_at"], first["media_url"]) == ("Ilse", None, None)
-    assert found["notes"] == ["1 entries have no id, no address and no words: they are left out"]
+    assert found["notes"] == ["1 entries are empty: they are left out"]
     shown = desk.fascicle("feed", "preview", file).said()
     for words in ("podcast", "Talk [/red]", "Second", "First"):
         assert words in shown
