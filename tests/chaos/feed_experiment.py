@@ -1,6 +1,6 @@
 """Feeds whose worker is killed while each of them is at another moment. One kill strikes four.
 
-storing     its document is read, and half of it written: a table does not take the rest
+storing     its document is read and all but delivered: somebody keeps the inboxes closed
 asking      the site's answer is on its way; until the worker is back, all ids of the feed have changed
 stored      inbox rows and all are committed, and nobody was told: the commit is held until the worker is dead
 enriching   the page behind its new item is on its way
@@ -43,7 +43,7 @@ _LOCK = 6
 # Whoever comes by waits until nobody has the lock, in the middle of a transaction or of its commit.
 _HOLD = f"""create function hold() returns trigger language plpgsql as
 $$ begin perform pg_advisory_xact_lock_shared({_LOCK}); return new; end $$"""
-_HOLD_WRITING = """create trigger hold_writing before insert on feed_item
+_HOLD_WRITING = """create trigger hold_writing before insert on inbox_item
 for each row when (new.source_id = '{storing}') execute function hold()"""
 _HOLD_COMMIT = """create constraint trigger hold_commit after insert on inbox_item
 deferrable initially deferred for each row when (new.source_id = '{stored}') execute function hold()"""
