@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -65,8 +65,10 @@ class FeedBooks:
         if parsed is not None:
             stored = await self.store.store(connection, held, parsed, look.now)
         sightings = _sightings(held, fetched, parsed)
-        await self._note_answer(connection, held, fetched, parsed, sightings)
-        facts = await self._note_success(connection, look, held, parsed, stored)
+        answered = _answered(held, fetched, parsed, sightings)
+        if answered != held:  # most answers say what the one before said
+            await feeds.note_answer(connection, answered)
+        facts = await self._note_success(connection, look, answered, parsed, stored)
         await runs.record(connection, run_of(look, outcome or outcome_of(stored, held), stored, fetched))
         believed = sightings[1] >= self._policy.feed_moved_after
         return Kept(stored, facts, sightings[0] if believed else None)
@@ -79,32 +81,6 @@ class FeedBooks:
         stored = await self.store.store(connection, held, parsed, look.now)
         await runs.record(connection, run_of(look, outcome_of(stored, held), stored))
         return stored
-
-    async def _note_answer(
-        self,
-        connection: AsyncConnection,
-        feed: Feed,
-        fetched: Fetched,
-        parsed: ParsedFeed | None,
-        sightings: tuple[str | None, int],
-    ) -> None:
-        same = fetched.not_modified
-        ttl = parsed.ttl_seconds if parsed else None
-        patience = fetched.patience(ttl)
-        if parsed is None and patience is None:
-            patience = feed.patience_seconds  # the ttl of the document that has not changed
-        await feeds.note_answer(
-            connection,
-            feed.source_id,
-            {
-                "etag": fetched.etag or (feed.etag if same else None),
-                "last_modified": fetched.last_modified or (feed.last_modified if same else None),
-                "document_hash": None if same else document_hash(fetched.body),
-                "moved_to": sightings[0],
-                "moved_sightings": sightings[1],
-                "patience_seconds": patience,
-            },
-        )
 
     async def _note_success(
         self,
@@ -119,7 +95,9 @@ class FeedBooks:
         if held.first:
             dates = [entry.published_at for entry in parsed.entries] if parsed else []
             last_new_at = max((min(date, look.now) for date in dates if date), default=look.now)
-        plan = await next_check(connection, source, self._policy, look.now, last_new_at=last_new_at)
+        plan = await next_check(
+            connection, source, self._policy, look.now, last_new_at=last_new_at, feed=held
+        )
         await sources.record_success(
             connection,
             source.id,
@@ -147,6 +125,26 @@ def _sightings(feed: Feed, fetched: Fetched, parsed: ParsedFeed | None) -> tuple
     if moved_to is None or moved_to == feed.url:
         return None, 0
     return moved_to, feed.moved_sightings + 1 if moved_to == feed.moved_to else 1
+
+
+def _answered(
+    feed: Feed, fetched: Fetched, parsed: ParsedFeed | None, sightings: tuple[str | None, int]
+) -> Feed:
+    """The feed as an answer leaves it; an absent validator of a 304 leaves the one before in place."""
+    same = fetched.not_modified
+    patience = fetched.patience(parsed.ttl_seconds if parsed else None)
+    if parsed is None and patience is None:
+        patience = feed.patience_seconds  # the ttl of the document that has not changed
+    return replace(
+        feed,
+        etag=fetched.etag or (feed.etag if same else None),
+        last_modified=fetched.last_modified or (feed.last_modified if same else None),
+        document_hash=feed.document_hash if same else document_hash(fetched.body),
+        moved_to=sightings[0],
+        moved_sightings=sightings[1],
+        patience_seconds=patience,
+        gone=False,
+    )
 
 
 def document_hash(body: bytes) -> str:

@@ -13,6 +13,7 @@ from fascicle.domain.chapter import ListedChapter
 from fascicle.storage import chapter as chapters
 from fascicle.storage import feed as feeds
 from fascicle.storage import sweep as sweeps
+from fascicle.storage.feed import Feed
 from fascicle.storage.source import Source
 
 NET_REASON = "the sweep watches; a look all the same"
@@ -48,12 +49,16 @@ async def next_check(
     *,
     last_new_at: datetime | None = None,
     trust_sweep: bool = True,
+    feed: Feed | None = None,
 ) -> Plan:
-    """`last_new_at` is news of this very poll; `trust_sweep` False keeps the source's own time."""
+    """`last_new_at` is news of this very poll; `trust_sweep` False keeps the source's own time.
+
+    `feed`: the source's as it stands now, from those who have it at hand.
+    """
     spread = random.uniform(-1, 1)  # noqa: S311
     own = await _own_time(connection, source, policy, now, last_new_at, spread)
     if source.is_feed:
-        return await _with_patience(connection, source, policy, now, own)
+        return _with_patience(feed or await feeds.get(connection, source.id), source, policy, now, own)
     # Who looks more often than the sweep does would only lose by relying on it.
     is_faster = own.next_check_at - now <= policy.sweep_interval
     if is_faster or not trust_sweep or source.pinned_cadence:
@@ -88,11 +93,8 @@ async def _own_time(
     )
 
 
-async def _with_patience(
-    connection: AsyncConnection, source: Source, policy: PollPolicy, now: datetime, own: Plan
-) -> Plan:
+def _with_patience(feed: Feed | None, source: Source, policy: PollPolicy, now: datetime, own: Plan) -> Plan:
     """A feed is looked at no sooner than its site asks for, within what is reasonable (I1)."""
-    feed = await feeds.get(connection, source.id)
     asked = timedelta(seconds=feed.patience_seconds or 0) if feed else timedelta(0)
     delay = max(own.next_check_at - now, policy.feed_shortest)
     longest = max(

@@ -129,6 +129,8 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
             "FASCICLE_AO3_URL": f"{simulator_url}/ao3",
             "FASCICLE_AO3_INTERVAL_SECONDS": "0",
             "FASCICLE_AO3_THINK_SECONDS": "0",
+            "FASCICLE_FEED_INTERVAL_SECONDS": "0",
+            "FASCICLE_ENRICH_INTERVAL_SECONDS": "0",
             "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         }
     )

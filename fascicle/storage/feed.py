@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import text
@@ -25,6 +24,7 @@ class Feed:
     moved_sightings: int
     newest_published_at: datetime | None
     patience_seconds: int | None
+    gone: bool
     first: bool
     """Nothing of it was read since people began to follow it (again): what it lists is history."""
     wanted: bool
@@ -37,7 +37,7 @@ class Feed:
 
 _SELECT = """select feed.source_id, feed.url, feed.kind, feed.etag, feed.last_modified, feed.document_hash,
   feed.moved_to, feed.moved_sightings, feed.newest_published_at, feed.patience_seconds,
-  source.first_synced_at is null as first,
+  feed.gone_at is not null as gone, source.first_synced_at is null as first,
   exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE') as wanted
 from feed join source on source.id = feed.source_id where feed.source_id = :id"""
 
@@ -124,19 +124,14 @@ async def begin_anew(connection: AsyncConnection, source_id: str) -> None:
     )
 
 
-async def note_answer(connection: AsyncConnection, source_id: str, answer: dict[str, Any]) -> None:
-    """What an answer said about itself, in the transaction that stores what it contained.
-
-    `answer` has etag, last_modified, document_hash, moved_to, moved_sightings and patience_seconds; an
-    absent validator of a 304 leaves the one before in place.
-    """
+async def note_answer(connection: AsyncConnection, feed: Feed) -> None:
+    """What an answer said about itself, in the transaction that stores what it contained."""
     await connection.execute(
-        text("""update feed set etag = :etag, last_modified = :last_modified,
-                  document_hash = coalesce(cast(:document_hash as text), document_hash),
+        text("""update feed set etag = :etag, last_modified = :last_modified, document_hash = :document_hash,
                   moved_to = :moved_to, moved_sightings = :moved_sightings,
                   patience_seconds = :patience_seconds, gone_at = null
-                where source_id = :id"""),
-        {"id": source_id, **answer},
+                where source_id = :source_id"""),
+        vars(feed),
     )
 
 
