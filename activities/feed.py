@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
-from activities.feed_books import FeedBooks, Look, document_hash, feed_facts, told_of
+from activities.feed_books import FeedBooks, Look, document_hash, told_of
 from activities.feed_items import BuriedEntry, Stored, bad_entry, bury_entry
 from activities.heartbeat import heartbeating
 from activities.looking_after import EnrichItemInput, enrich_input
@@ -22,7 +22,7 @@ from activities.source import (
     failed_run,
 )
 from fascicle.domain.cadence import Plan
-from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError
+from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
 from fascicle.domain.feed import NOBODY_READS, ParsedFeed
 from fascicle.domain.names import FEED_SITE
 from fascicle.sites.feeds.client import Feeds, Fetched
@@ -156,6 +156,7 @@ class FeedActivities:
         found = await self._feeds.find(look.feed.url)
         if found.address != look.feed.url:
             async with transaction(self._engine) as connection:
+                await feeds.locked(connection, look.source.id)
                 if not await feeds.adopt_address(connection, look.source.id, found.address):
                     return PollResult(gone=True)
         return await self._keep_books(look, found.fetched, found.parsed)
@@ -168,13 +169,35 @@ class FeedActivities:
             if kept is None:
                 return PollResult(gone=True)
             due = await self._due(connection, look.source.id, kept.stored, look.now)
-            stays = kept.moved_to is None or await feeds.adopt_address(
-                connection, look.source.id, kept.moved_to
-            )
         self._metrics.count_poll(FEED_SITE, "new" if kept.stored.new else "idle")
         self._metrics.count_ingested(FEED_SITE, kept.stored.new)
+        stays = await self._follow_the_move(look, kept.moved_to, parsed)
         told = told_of(kept.stored, first=look.feed.first)
         return PollResult(items=due, told=told, facts=kept.facts, gone=not stays)
+
+    async def _follow_the_move(self, look: Look, believed: str | None, parsed: ParsedFeed | None) -> bool:
+        """Fetch it at its new address from now on. False: there is a feed of ours, which has its readers now.
+
+        A redirect was followed, and seen often enough. What only the document says is looked at first.
+        """
+        named = parsed.moved_to if parsed else None
+        address = believed
+        if address is None and parsed is not None and named and named != look.feed.url:
+            address = named if await self._has_the_same(named, parsed) else None
+        if address is None:
+            return True
+        async with transaction(self._engine) as connection:
+            if await feeds.locked(connection, look.source.id) is None:
+                return False
+            return await feeds.adopt_address(connection, look.source.id, address)
+
+    async def _has_the_same(self, address: str, parsed: ParsedFeed) -> bool:
+        """Is there a feed with at least one of the entries? A mistyped address has none."""
+        try:
+            there = await self._feeds.read(await self._feeds.fetch(address))
+        except FascicleError:
+            return False
+        return bool({entry.key for entry in there.entries} & {entry.key for entry in parsed.entries})
 
     async def _read_again(self, look: Look, body: bytes, content_type: str | None) -> ReplayRunResult:
         try:
@@ -215,4 +238,4 @@ class FeedActivities:
 
 
 def _facts(look: Look) -> SourceFacts:
-    return feed_facts(facts_meanwhile(look.source, look.now), look.feed)
+    return facts_meanwhile(look.source, look.now)

@@ -64,7 +64,7 @@ class FeedBooks:
         stored = Stored()
         if parsed is not None:
             stored = await self.store.store(connection, held, parsed, look.now)
-        sightings = _sightings(held, fetched, parsed)
+        sightings = _sightings(held, fetched)
         answered = _answered(held, fetched, parsed, sightings)
         if answered != held:  # most answers say what the one before said
             await feeds.note_answer(connection, answered)
@@ -78,7 +78,7 @@ class FeedBooks:
         held = await feeds.locked(connection, look.source.id)
         if held is None:
             return None
-        stored = await self.store.store(connection, held, parsed, look.now)
+        stored = await self.store.store(connection, held, parsed, look.now, replay=True)
         await runs.record(connection, run_of(look, outcome_of(stored, held), stored))
         return stored
 
@@ -108,23 +108,19 @@ class FeedBooks:
         )
         if source.breaker.failures:
             await dead_letter.resolve(connection, "poll", source.id, look.now)
-        return feed_facts(facts_of(source, plan, Circuit.CLOSED, 0), held, parsed)
+        return feed_facts(facts_of(source, plan, Circuit.CLOSED, 0), parsed)
 
 
-def feed_facts(facts: SourceFacts, feed: Feed, parsed: ParsedFeed | None = None) -> SourceFacts:
-    """Feeds of one host take turns with those of others: the host is what fairness goes by."""
-    title = parsed.title if parsed and parsed.title else facts.title
-    return facts.model_copy(update={"site": feed.host, "title": title})
+def feed_facts(facts: SourceFacts, parsed: ParsedFeed | None = None) -> SourceFacts:
+    """With the title that the document has, if any."""
+    return facts.model_copy(update={"title": parsed.title}) if parsed and parsed.title else facts
 
 
-def _sightings(feed: Feed, fetched: Fetched, parsed: ParsedFeed | None) -> tuple[str | None, int]:
-    """Where the feed says that it has moved for good, and how often in a row it has said so."""
-    moved_to = fetched.moved_to or (parsed.moved_to if parsed else None)
-    if fetched.not_modified and moved_to is None and feed.moved_to and fetched.url == feed.url:
-        return feed.moved_to, feed.moved_sightings  # the document with the note in it has not changed
-    if moved_to is None or moved_to == feed.url:
+def _sightings(feed: Feed, fetched: Fetched) -> tuple[str | None, int]:
+    """Where the site redirects for good, and how often in a row it has done so."""
+    if fetched.moved_to is None or fetched.moved_to == feed.url:
         return None, 0
-    return moved_to, feed.moved_sightings + 1 if moved_to == feed.moved_to else 1
+    return fetched.moved_to, feed.moved_sightings + 1 if fetched.moved_to == feed.moved_to else 1
 
 
 def _answered(

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import BaseModel
@@ -14,6 +14,7 @@ from fascicle.domain.errors import ErrorRecord, PermanentError
 from fascicle.domain.feed import Entry, ParsedFeed
 from fascicle.domain.feed_news import Judged, Judgement, Verdict, all_keys, judge, listed_entry
 from fascicle.domain.names import item_workflow_id
+from fascicle.domain.urls import bare_host
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.sanitise import plain_line, sanitised_article, storable
 from fascicle.storage import dead_letter
@@ -41,16 +42,13 @@ class Stored:
     failed: int = 0
     delivered: int = 0
     flood: bool = False
-    news_at: datetime | None = None
-    """When the newest of the news came out; the time of storing where nobody says."""
-    new_items: list[int] = field(default_factory=list)
 
     @property
     def is_idle(self) -> bool:
         return not (self.new or self.updated or self.renamed or self.silent or self.failed)
 
 
-Prepare = Callable[[Judged, bool], ItemRow]
+Prepare = Callable[[Judged, Feed, bool], ItemRow]
 
 
 class FeedStore:
@@ -61,14 +59,24 @@ class FeedStore:
         self._prepare = prepare or prepared
 
     async def store(
-        self, connection: AsyncConnection, feed: Feed, parsed: ParsedFeed, now: datetime
+        self,
+        connection: AsyncConnection,
+        feed: Feed,
+        parsed: ParsedFeed,
+        now: datetime,
+        *,
+        replay: bool = False,
     ) -> Stored:
-        """Seen, items and inbox rows of a whole document, in the caller's transaction. Hold the feed."""
+        """Seen, items and inbox rows of a whole document, in the caller's transaction. Hold the feed.
+
+        `replay`: the document is an old one: what is missing is stored, what is known stays as it is.
+        """
         judgement = await self._judged(connection, feed, parsed.entries)
         shared = _shared_addresses(parsed, feed, judgement)
-        changed = [j for j in judgement.entries if j.verdict is not Verdict.KNOWN]
+        settled = (Verdict.KNOWN, Verdict.EDITED, Verdict.RENAMED) if replay else (Verdict.KNOWN,)
+        changed = [j for j in judgement.entries if j.verdict not in settled]
         changed = await self._without_buried(connection, feed, changed)
-        rows, failures = await asyncio.to_thread(self._prepared, changed, shared)
+        rows, failures = await asyncio.to_thread(self._prepared, changed, feed, shared)
         stored = Stored(entries=len(judgement.entries), flood=judgement.flood)
         try:
             async with database_errors(), connection.begin_nested():
@@ -78,9 +86,10 @@ class FeedStore:
             failures += await self._write_one_by_one(connection, feed, rows, stored, now)
         await self._bury(connection, feed, failures, now)
         stored.failed = len(failures)
-        known = [j.listed.key for j in judgement.entries if j.verdict is Verdict.KNOWN]
-        await items.touch(connection, feed.source_id, known, now)
-        await feeds.describe(connection, feed.source_id, parsed, _newest(parsed.entries, now))
+        if not replay:
+            known = [j.listed.key for j in judgement.entries if j.verdict is Verdict.KNOWN]
+            await items.touch(connection, feed.source_id, known, now)
+            await feeds.describe(connection, feed.source_id, parsed, _newest(parsed.entries, now))
         return stored
 
     async def store_one(
@@ -92,12 +101,12 @@ class FeedStore:
         if await items.seen_under(connection, feed.source_id, [listed.key]):
             return stored
         judged = Judged(listed, Verdict.SILENT if buried.silent else Verdict.NEW)
-        row = await asyncio.to_thread(self._prepare, judged, True)
+        row = await asyncio.to_thread(self._prepare, judged, feed, listed.url_key != url_key(feed.url))
         await self._write(connection, feed, [(judged, row)], stored, now)
         return stored
 
     async def _judged(self, connection: AsyncConnection, feed: Feed, entries: Sequence[Entry]) -> Judgement:
-        listed = [listed_entry(entry) for entry in entries]
+        listed = await asyncio.to_thread(lambda: [listed_entry(entry) for entry in entries])
         known = await items.seen_under(connection, feed.source_id, all_keys(listed))
         strangers = [entry for entry in listed if entry.key not in known]
         alike = await items.seen_alike(connection, feed.source_id, strangers) if strangers else []
@@ -118,13 +127,13 @@ class FeedStore:
         return [judged for judged, key in zip(changed, keys, strict=True) if key not in buried]
 
     def _prepared(
-        self, changed: Sequence[Judged], shared: set[str]
+        self, changed: Sequence[Judged], feed: Feed, shared: set[str]
     ) -> tuple[list[tuple[Judged, ItemRow]], list[tuple[Judged, Exception]]]:
         """One entry that cannot be made sense of does not keep the others out."""
         rows, failures = [], []
         for judged in changed:
             try:
-                rows.append((judged, self._prepare(judged, judged.listed.url_key not in shared)))
+                rows.append((judged, self._prepare(judged, feed, judged.listed.url_key not in shared)))
             except Exception as error:
                 failures.append((judged, error))
         return rows, failures
@@ -148,8 +157,7 @@ class FeedStore:
         stored.delivered += await items.deliver(connection, source_id, news, now)
         if self._enrich:
             await items.ask_for_enrichment(connection, news, now)
-        _count(stored, rows, now)
-        stored.new_items += news
+        _count(stored, rows)
 
     async def _write_one_by_one(
         self,
@@ -238,11 +246,11 @@ def storable_entry(entry: Entry) -> Entry:
     return entry.model_copy(update=texts)
 
 
-def prepared(judged: Judged, claims_url: bool) -> ItemRow:
+def prepared(judged: Judged, feed: Feed, claims_url: bool) -> ItemRow:
     """An entry as it is stored; HTML is made harmless here, as the last thing before."""
     listed, entry = judged.listed, judged.listed.entry
     url = canonical_url(entry.url) if entry.url else None
-    provider = _provider(entry)
+    provider = _provider(judged)
     summary = sanitised_article(entry.summary) if entry.summary else None
     content = sanitised_article(entry.content) if entry.content else None
     return ItemRow(
@@ -266,7 +274,10 @@ def prepared(judged: Judged, claims_url: bool) -> ItemRow:
         provider_item_id=provider[1] if provider else None,
         claims_url=claims_url and listed.url_key is not None,
         silent=judged.verdict is not Verdict.NEW,
+        titled=bool(entry.title),
+        at_home=url is not None and bare_host(url) == bare_host(feed.url),
         item_id=judged.seen.item_id if judged.seen else None,
+        was_key=judged.seen.key if judged.verdict is Verdict.RENAMED and judged.seen else None,
     )
 
 
@@ -275,9 +286,12 @@ def canonical_or_none(url: str | None) -> str | None:
     return url if url and canonical_url(url) else None
 
 
-def _provider(entry: Entry) -> tuple[str, str] | None:
-    if entry.provider and entry.provider_item_id:
-        return entry.provider, storable(entry.provider_item_id)[:1000]
+def _provider(judged: Judged) -> tuple[str, str] | None:
+    """A podcast's id is made of the entry's, and is worth nothing where that belonged to another."""
+    entry = judged.listed.entry
+    made_of_key = entry.provider == "podcast" and judged.listed.key != entry.key
+    if entry.provider and entry.provider_item_id and not made_of_key:
+        return entry.provider, storable(entry.provider_item_id)[:300]
     return provider_id(entry.url) if entry.url else None
 
 
@@ -309,12 +323,9 @@ def _newest(entries: Sequence[Entry], now: datetime) -> datetime | None:
     return max((min(e.published_at, now) for e in entries if e.published_at), default=None)
 
 
-def _count(stored: Stored, rows: Sequence[tuple[Judged, ItemRow]], now: datetime) -> None:
+def _count(stored: Stored, rows: Sequence[tuple[Judged, ItemRow]]) -> None:
     verdicts = Counter(judged.verdict for judged, _ in rows)
     stored.new += verdicts[Verdict.NEW]
     stored.silent += verdicts[Verdict.SILENT]
     stored.updated += verdicts[Verdict.EDITED]
     stored.renamed += verdicts[Verdict.RENAMED]
-    news = [row.published_at for judged, row in rows if judged.verdict is Verdict.NEW]
-    dates = [min(date, now) if date else now for date in news]
-    stored.news_at = max([*dates, *([stored.news_at] if stored.news_at else [])], default=None)

@@ -24,7 +24,7 @@ from fascicle.domain.names import (
 )
 from fascicle.domain.urls import page_host
 
-# Temporal takes no longer ones.
+# Temporal takes no longer ones: in bytes.
 _LONGEST_FAIRNESS_KEY = 64
 
 
@@ -115,9 +115,14 @@ async def look_after_item(client: Client, item: EnrichItemInput) -> bool:
     return True
 
 
+def fairness_key(name: str) -> str | None:
+    """Whose turn it is. Some hosts have long names."""
+    return name.encode()[:_LONGEST_FAIRNESS_KEY].decode("utf-8", "ignore") or None
+
+
 def enrich_priority(item: EnrichItemInput) -> Priority:
     """The lowest: whatever else there is to do, somebody may be waiting for."""
-    return Priority(priority_key=5, fairness_key=item.host[:_LONGEST_FAIRNESS_KEY] or None)
+    return Priority(priority_key=5, fairness_key=fairness_key(item.host))
 
 
 def _site(name: str) -> TypedSearchAttributes:

@@ -13,6 +13,8 @@ from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
 from activities.looking_after import enrich_input, look_after_fic, look_after_item, look_after_post
+from fascicle.domain.breaker import Circuit
+from fascicle.domain.cadence import Cadence
 from fascicle.domain.fic import FicRef
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import enrichment, fic_job, mail, post_queue
@@ -34,7 +36,8 @@ _MOST_FICS = 500
 # Enrichment has time; its workflow is usually just waiting for a worker.
 _ITEM_IS_LATE = timedelta(minutes=5)
 _MOST_ITEMS = 100
-_FEED_IS_LATE = timedelta(minutes=2)
+# Later than any gate lets one wait without saying so.
+_FEED_IS_LATE = timedelta(minutes=3)
 _MOST_FEEDS = 100
 
 log = get_logger("fascicle.reconcile")
@@ -49,9 +52,14 @@ class OwedChapter(BaseModel):
     chapter_id: int
 
 
-class NewFeed(BaseModel):
-    source_id: str
+class NeglectedFeed(BaseModel):
+    id: str
     title: str
+    cadence: Cadence
+    circuit: Circuit
+    failure_count: int
+    next_check_at: datetime | None
+    rests: bool
 
 
 class Orphans(BaseModel):
@@ -66,10 +74,8 @@ class Orphans(BaseModel):
     items: int = 0
     """Items whose enrichment nobody was at."""
     mail_waits: bool = False
-    feeds: list[NewFeed] = []
-    """Never looked at: whoever added them died before starting their workflows."""
-    rested_feeds: list[str] = []
-    """Paused for want of readers, and read again: whoever came back died before saying so."""
+    feeds: list[NeglectedFeed] = []
+    """Overdue, or at rest though somebody reads them: whoever should have said so died before."""
 
 
 class ReconcileActivities:
@@ -97,10 +103,9 @@ class ReconcileActivities:
                 )
                 stale = await sweeps.stale(connection, reconcile.now - self._sweep_is_fresh_for)
                 mail_waits = await mail.needs_a_sender(connection)
-                neglected = await feeds.never_looked_at(
+                neglected = await feeds.neglected(
                     connection, before=reconcile.now - _FEED_IS_LATE, limit=_MOST_FEEDS
                 )
-                rested = await feeds.resting_but_wanted(connection, limit=_MOST_FEEDS)
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
             fics = await self._see_to_fics(reconcile.now)
             items = await self._see_to_items(reconcile.now) if self._enrich else 0
@@ -111,8 +116,7 @@ class ReconcileActivities:
             fics=fics,
             items=items,
             mail_waits=mail_waits,
-            feeds=[NewFeed(source_id=source_id, title=title) for source_id, title in neglected],
-            rested_feeds=rested,
+            feeds=[NeglectedFeed.model_validate(row) for row in neglected],
         )
 
     async def _see_to_overdue(self, now: datetime) -> int:

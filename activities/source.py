@@ -18,6 +18,7 @@ from fascicle.domain.cadence import Cadence, Plan, cadence_of
 from fascicle.domain.chapter import ListedChapter, Upload
 from fascicle.domain.errors import ErrorRecord, MustWait
 from fascicle.domain.names import source_workflow_id
+from fascicle.domain.urls import page_host
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
@@ -248,7 +249,8 @@ class SourceActivities:
         """The breaker and the next look. What failed is not known to be seen: the sweep is not relied on."""
         usual = await next_check(connection, source, self._policy, failure.now, trust_sweep=False)
         if failure.error.error_code in _OUR_OWN_FAULTS:
-            soon = min(usual.next_check_at, failure.now + _AFTER_OUR_OWN_FAULT)
+            wait = max(_AFTER_OUR_OWN_FAULT, self._policy.feed_shortest if source.is_feed else timedelta(0))
+            soon = min(usual.next_check_at, failure.now + wait)
             return source.breaker, Plan(cadence=usual.cadence, next_check_at=soon, reason="a fault of ours")
         state = breaker.after_failure(source.breaker, self._policy.breaker, failure.now)
         if state.probe_at is None:
@@ -286,7 +288,8 @@ def facts_of(
     source: Source, plan: Plan, circuit: Circuit, failures: int, chapter_count: int | None = None
 ) -> SourceFacts:
     return SourceFacts(
-        site=source.site,
+        # Feeds of one host take turns with those of others: the host is what fairness goes by.
+        site=page_host(source.site_key) if source.is_feed else source.site,
         series_id=source.series_id,
         title=source.title,
         cadence=plan.cadence,

@@ -44,8 +44,12 @@ async def start_or_join(
 
 async def stop_workflow(client: Client, workflow_id: str) -> None:
     """Tell it to stop; one that does not run needs no stopping."""
+    await signal_if_running(client, workflow_id, "stop")
+
+
+async def signal_if_running(client: Client, workflow_id: str, signal: str) -> None:
     try:
-        await client.get_workflow_handle(workflow_id).signal("stop")
+        await client.get_workflow_handle(workflow_id).signal(signal)
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND:
             raise

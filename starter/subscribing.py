@@ -13,7 +13,7 @@ from activities.looking_after import enrich_input, look_after_item
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import NOBODY_READS, SubscriptionState
 from fascicle.domain.names import source_workflow_id
-from fascicle.domain.urls import parse_http_url
+from fascicle.domain.urls import address_title, parse_http_url
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.feeds.client import Found
 from fascicle.storage import enrichment
@@ -24,7 +24,7 @@ from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
 from starter.onboarding import ensure_workflow
 from starter.patience import patiently
-from starter.starting import stop_workflow
+from starter.starting import signal_if_running
 
 _ENRICH_AT_ONCE = 20
 
@@ -39,6 +39,26 @@ class Subscribed:
     backfilled: int
 
 
+@dataclass(frozen=True)
+class FoundFeed:
+    """The feed that an address leads to: followed already, or read just now."""
+
+    source_id: str | None
+    found: Found | None
+
+
+async def find_feed(
+    dependencies: Dependencies, url: str, on_wait: Callable[[str], None] = lambda reason: None
+) -> FoundFeed:
+    """The feed at an address, or behind the page there. Changes nothing."""
+    address = dependencies.feeds.address_of(feed_address(url))
+    known = await _followed(dependencies, address)
+    if known is not None:
+        return FoundFeed(known, None)
+    found = await patiently(lambda: dependencies.feeds.find(address), on_wait)
+    return FoundFeed(await _followed(dependencies, found.address), found)
+
+
 async def subscribe(
     dependencies: Dependencies,
     client: Client,
@@ -48,37 +68,27 @@ async def subscribe(
     backfill: int = 0,
     title: str | None = None,
     folder: str | None = None,
+    feed: FoundFeed | None = None,
     on_wait: Callable[[str], None] = lambda reason: None,
 ) -> Subscribed:
     """Follow the feed at an address, or behind the page there. What it lists already is history.
 
     The feed's first reading and the subscription are one transaction: what comes out a moment later is news.
     """
-    address = dependencies.feeds.address_of(feed_address(url))
-    known = await _followed(dependencies, address)
-    if known is None:
-        found = await patiently(lambda: dependencies.feeds.find(address), on_wait)
-        known = await _followed(dependencies, found.address)
-    else:
-        found = None
+    feed = feed or await find_feed(dependencies, url, on_wait)
     async with transaction(dependencies.engine) as connection:
-        source_id, created = known, False
-        if source_id is None and found is not None:
-            source_id, created = await _first_reading(connection, dependencies, found, url)
-        if source_id is None:
-            raise UsageError("unknown_feed", f"There is no feed {url}.")
+        source_id, created = await _readied(connection, dependencies, feed)
         interest = await subscriptions.hold(connection, source_id)
-        subscribed = await subscriptions.subscribe(connection, user_id, source_id, title=title, folder=folder)
-        woken = not created and interest.active == 0
-        if woken:
+        # Somebody may have left it as the last one since it was found.
+        created = bool(await feeds.revive(connection, [source_id])) or created
+        if not created and not interest.active:
             await feeds.begin_anew(connection, source_id)
+        subscribed = await subscriptions.subscribe(connection, user_id, source_id, title=title, folder=folder)
         given = await subscriptions.backfill(
             connection, user_id, source_id, most=backfill, now=dependencies.clock()
         )
         due = await _due(connection, dependencies, source_id, given)
-    handle = await ensure_workflow(dependencies, client, source_id, anew=created)
-    if woken:
-        await handle.signal("resume")
+    await _wake(dependencies, client, source_id, anew=created)
     for row in due:
         await look_after_item(client, enrich_input(row))
     return Subscribed(source_id, created, subscribed, len(given))
@@ -94,25 +104,39 @@ async def leave(
         left = await subscriptions.hold(connection, source_id)
         if not left.active and not left.paused:
             await sources.remove(connection, source_id, dependencies.clock())
-    if left.active:
-        return
-    if left.paused:
-        handle = await ensure_workflow(dependencies, client, source_id)
-        await handle.signal("pause", NOBODY_READS)
-    else:
-        await stop_workflow(client, source_workflow_id(source_id))
+    if not left.active:
+        # Its workflow asks the database whom it works for, and rests or ends: somebody may come right now.
+        await signal_if_running(client, source_workflow_id(source_id), "poll_now")
 
 
 async def come_back(dependencies: Dependencies, client: Client, user_id: str, source_id: str) -> None:
     """Resume a paused subscription: from now on, not with what came meanwhile."""
     async with transaction(dependencies.engine) as connection:
         interest = await subscriptions.hold(connection, source_id)
-        await subscriptions.set_state(connection, user_id, source_id, SubscriptionState.ACTIVE)
         if not interest.active:
             await feeds.begin_anew(connection, source_id)
-    handle = await ensure_workflow(dependencies, client, source_id)
-    if not interest.active:
+        await subscriptions.set_state(connection, user_id, source_id, SubscriptionState.ACTIVE)
+    await _wake(dependencies, client, source_id)
+
+
+async def _wake(dependencies: Dependencies, client: Client, source_id: str, *, anew: bool = False) -> None:
+    """A workflow for the feed; where it rests for want of readers, that is over."""
+    handle = await ensure_workflow(dependencies, client, source_id, anew=anew)
+    async with transaction(dependencies.engine) as connection:
+        source = await sources.get(connection, source_id)
+    if source is not None and source.paused_reason == NOBODY_READS:
         await handle.signal("resume")
+
+
+async def _readied(
+    connection: AsyncConnection, dependencies: Dependencies, feed: FoundFeed
+) -> tuple[str, bool]:
+    """The feed's id, and whether it is followed by nobody yet."""
+    if feed.source_id is not None:
+        return feed.source_id, False
+    if feed.found is None:
+        raise UsageError("unknown_feed", "There is no such feed.")
+    return await _first_reading(connection, dependencies, feed.found)
 
 
 def feed_address(url: str) -> str:
@@ -147,10 +171,13 @@ async def _due(
 
 
 async def _first_reading(
-    connection: AsyncConnection, dependencies: Dependencies, found: Found, url: str
+    connection: AsyncConnection, dependencies: Dependencies, found: Found
 ) -> tuple[str, bool]:
     source_id, created = await feeds.add(
-        connection, found.address, title=found.parsed.title or found.address, page=found.parsed.site_url
+        connection,
+        found.address,
+        title=found.parsed.title or address_title(found.address),
+        page=found.parsed.site_url,
     )
     source, feed = await sources.get(connection, source_id), await feeds.get(connection, source_id)
     if created and source is not None and feed is not None:

@@ -34,12 +34,14 @@ class Newsstand:
         parsed = ParsedFeed(kind=FeedKind.RSS, format="rss20", entries=list(entries))
         return await self.read_document(source_id, parsed, store or FeedStore(enrich=True))
 
-    async def read_document(self, source_id: str, parsed: ParsedFeed, store: FeedStore) -> Stored:
+    async def read_document(
+        self, source_id: str, parsed: ParsedFeed, store: FeedStore, *, replay: bool = False
+    ) -> Stored:
         self.clock += timedelta(minutes=5)
         async with transaction(self.engine) as connection:
             feed = await feeds.locked(connection, source_id)
             assert feed is not None
-            stored = await store.store(connection, feed, parsed, self.clock)
+            stored = await store.store(connection, feed, parsed, self.clock, replay=replay)
             await connection.execute(
                 text("update source set first_synced_at = coalesce(first_synced_at, :now) where id = :id"),
                 {"now": self.clock, "id": source_id},

@@ -1,14 +1,12 @@
 """ReconcileWorkflow: started by a Schedule; takes up what nobody looks after any more (X1)."""
 
-import contextlib
 from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import Priority
-from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.reconcile import NewFeed, Orphans, ReconcileActivities, ReconcileInput
+    from activities.reconcile import NeglectedFeed, Orphans, ReconcileActivities, ReconcileInput
     from activities.sweep import SweepActivities, SweepInput
     from fascicle.domain.names import FEED_SITE, source_workflow_id, sweep_workflow_id
     from workflows import policies
@@ -35,9 +33,7 @@ class ReconcileWorkflow:
         for site in orphans.stale_sweeps:
             await self._do_without_sweep(site)
         for feed in orphans.feeds:
-            await self._start_polling(feed)
-        for source_id in orphans.rested_feeds:
-            await self._resume(source_id)
+            await self._look_after(feed)
         if orphans.mail_waits:
             await start_sending_mail()
         return orphans
@@ -52,19 +48,28 @@ class ReconcileWorkflow:
             summary="what nobody looks after",
         )
 
-    async def _start_polling(self, feed: NewFeed) -> None:
+    async def _look_after(self, feed: NeglectedFeed) -> None:
+        """Usually its workflow runs and only waits; then nothing happens."""
         await start_once(
             "SourceWorkflow",
-            SourceInput(source_id=feed.source_id, site=FEED_SITE, series_id="", title=feed.title),
-            workflow_id=source_workflow_id(feed.source_id),
+            SourceInput(
+                source_id=feed.id,
+                site=FEED_SITE,
+                series_id="",
+                title=feed.title,
+                cadence=feed.cadence,
+                circuit=feed.circuit,
+                failure_count=feed.failure_count,
+                due_at=feed.next_check_at,
+            ),
+            workflow_id=source_workflow_id(feed.id),
             summary=f"{feed.title[:150]} on {FEED_SITE}",
             priority=Priority(fairness_key=FEED_SITE),
-            attributes={"Site": FEED_SITE, "SourceId": feed.source_id},
+            again=True,
+            attributes={"Site": FEED_SITE, "SourceId": feed.id},
         )
-
-    async def _resume(self, source_id: str) -> None:
-        with contextlib.suppress(ApplicationError):  # it has no workflow: `setup` starts it
-            await workflow.get_external_workflow_handle(source_workflow_id(source_id)).signal("resume")
+        if feed.rests:
+            await workflow.get_external_workflow_handle(source_workflow_id(feed.id)).signal("resume")
 
     async def _do_without_sweep(self, site: str) -> None:
         """Its sources keep their own time; the sweep, if it is gone, is started again."""

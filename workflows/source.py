@@ -168,7 +168,7 @@ class SourceWorkflow:
             if result.owed or self._state.owed_after is not None:
                 await self._children.tell_owed()
             self._settle(result.facts, result.told or (f"{started} new" if started else "nothing new"))
-            if result.pause:
+            if result.pause and self._wishes.pause is None:  # what was said meanwhile counts
                 await self._record_pause(True, result.pause)
         except GaveUp as failure:
             await self._record_failure(failure)
@@ -212,15 +212,18 @@ class SourceWorkflow:
         if not wanted.isdigit():
             self._state.last_outcome = f"{wanted!r} is not the number of a run"
             return
+        refusals = 0
         try:
-            result = await self._calls.replay_run(self._children.priority(), int(wanted))
-            while result.wait is not None and await self._sit_out(result.wait):
-                result = await self._calls.replay_run(self._children.priority(), int(wanted))
+            while (result := await self._calls.replay_run(self._children.priority(), int(wanted))).wait:
+                if not await self._sit_out(result.wait):
+                    self._wishes.replays.append(wanted)  # after the pause; a stop forgets it
+                    return
+                refusals = self._count_refusal(refusals, result.wait)
             await self._children.enrich(result.items)
         except GaveUp as failure:
             self._state.last_outcome = f"replay of run {wanted} failed: {failure.error.error_code}"
             return
-        self._state.last_outcome = f"replayed run {wanted}: {result.told or 'interrupted'}"
+        self._state.last_outcome = f"replayed run {wanted}: {result.told}"
 
     async def _read_everything(self) -> None:
         """Store the whole list in batches, then tell followers what of it is news."""

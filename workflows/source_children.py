@@ -7,7 +7,7 @@ from temporalio.common import Priority
 
 with workflow.unsafe.imports_passed_through():
     from activities.chapter import IngestInput
-    from activities.looking_after import EnrichItemInput
+    from activities.looking_after import EnrichItemInput, fairness_key
     from activities.replay import ReplayResult
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.names import ingest_workflow_id
@@ -62,7 +62,7 @@ class SourceChildren:
 
     def priority(self) -> Priority:
         facts = self._state.facts
-        return Priority(priority_key=facts.cadence.priority_key, fairness_key=facts.site)
+        return Priority(priority_key=facts.cadence.priority_key, fairness_key=fairness_key(facts.site))
 
     async def _ingest_one(self, chapter: ListedChapter, *, again: bool = False) -> bool:
         source = self._source

@@ -100,8 +100,10 @@ def title_key(title: str) -> str:
 
 def content_hash(entry: Entry) -> str:
     """Of everything that an edit may change and a reader would see."""
-    seen = (entry.title, entry.url, entry.summary, entry.content, entry.author, entry.image_url)
-    media = (entry.media_url, entry.duration_seconds, *entry.categories)
+    seen = (entry.title, entry.url, entry.summary, entry.content, entry.author)
+    # Signatures in the addresses of recordings and pictures are new at each request.
+    links = [(link or "").partition("?")[0] for link in (entry.image_url, entry.media_url)]
+    media = (*links, entry.duration_seconds, *entry.categories)
     words = "\x1f".join(str(part or "") for part in (*seen, *media))
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -195,13 +197,12 @@ def _found_again(strangers: Sequence[Listed], vanished: Collection[Seen]) -> dic
 def _is_the_same(listed: Listed, seen: Seen) -> bool:
     """Its date and one more are the same; or all but the date, which some feeds make up at each request.
 
-    What has the same address and title, but other words and another day, is the next of a series: a
-    forecast, a live page.
+    What has the same address and title, but other words and another day (or none), is the next of a series:
+    a forecast, a live page, the next version of something.
     """
-    same_url = listed.url_key is not None and listed.url_key == seen.url_key
-    same_title = bool(listed.title_key) and listed.title_key == seen.title_key
-    if listed.published_at == seen.published_at:
-        return same_url and same_title if listed.published_at is None else same_url or same_title
+    if listed.published_at is not None and listed.published_at == seen.published_at:
+        same_url = listed.url_key is not None and listed.url_key == seen.url_key
+        return same_url or (bool(listed.title_key) and listed.title_key == seen.title_key)
     return listed.content_hash == seen.content_hash and _is_near(listed, seen)
 
 

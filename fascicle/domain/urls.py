@@ -35,3 +35,20 @@ def page_host(url: str | None) -> str:
         return urlsplit(url or "").hostname or ""
     except ValueError:
         return ""
+
+
+def bare_host(url: str) -> str:
+    """The host without `www.`, with its port: whose address it is."""
+    try:
+        return urlsplit(url).netloc.lower().removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def address_title(url: str) -> str:
+    """An address as a name for people: a private feed's secret is in its query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(no title)"
+    return f"{parts.hostname or ''}{parts.path.rstrip('/')}" or "(no title)"

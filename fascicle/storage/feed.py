@@ -3,9 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
+from typing import Any
 
 from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.feed import NOBODY_READS, ParsedFeed
@@ -29,10 +30,6 @@ class Feed:
     """Nothing of it was read since people began to follow it (again): what it lists is history."""
     wanted: bool
     """Somebody follows it, and has not paused it."""
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
 
 
 _SELECT = """select feed.source_id, feed.url, feed.kind, feed.etag, feed.last_modified, feed.document_hash,
@@ -165,33 +162,52 @@ async def describe(
 
 async def adopt_address(connection: AsyncConnection, source_id: str, address: str) -> bool:
     """From now on it is fetched there. False: another source has that address, and its followers now."""
-    other = await connection.scalar(
+    other = await _followed_at(connection, address, besides=source_id)
+    if other is None:
+        try:
+            async with connection.begin_nested():
+                await _move(connection, source_id, address)
+        except IntegrityError:  # somebody began to follow that address just now
+            other = await _followed_at(connection, address, besides=source_id)
+        else:
+            return True
+    if other is not None:
+        await _hand_over(connection, source_id, other)
+    return other is None
+
+
+async def _followed_at(connection: AsyncConnection, address: str, *, besides: str) -> str | None:
+    found: str | None = await connection.scalar(
         text("""select source.id from source left join feed on feed.source_id = source.id
                 where site = :site and source.id <> :id and removed_at is null
                   and (site_key = :address or feed.url = :address) limit 1"""),
-        {"site": FEED_SITE, "id": source_id, "address": address},
+        {"site": FEED_SITE, "id": besides, "address": address},
     )
-    if other is not None:
-        await _hand_over(connection, source_id, other)
-        return False
+    return found
+
+
+async def _move(connection: AsyncConnection, source_id: str, address: str) -> None:
+    await connection.execute(
+        text("update feed set url = :url, moved_to = null, moved_sightings = 0 where source_id = :id"),
+        {"id": source_id, "url": address},
+    )
     # One that was removed keeps its rows, but not the address.
     await connection.execute(
         text("""update source set site_key = site_key || ' #' || id
-                where site = :site and site_key = :address and id <> :id"""),
+                where site = :site and site_key = :address and id <> :id and removed_at is not null"""),
         {"site": FEED_SITE, "address": address, "id": source_id},
     )
     await connection.execute(
         text("update source set site_key = :address where id = :id"), {"id": source_id, "address": address}
     )
-    await connection.execute(
-        text("update feed set url = :url, moved_to = null, moved_sightings = 0 where source_id = :id"),
-        {"id": source_id, "url": address},
-    )
-    return True
 
 
 async def _hand_over(connection: AsyncConnection, source_id: str, other: str) -> None:
     """Who followed the one follows the other; what they had there is theirs still."""
+    await connection.execute(
+        text("select from feed where source_id in (:id, :other) order by source_id for update"),
+        {"id": source_id, "other": other},
+    )
     await connection.execute(
         text("""insert into subscription (user_id, source_id, state, title, folder, created_at, state_at)
                 select user_id, :other, state, title, folder, created_at, state_at
@@ -209,28 +225,23 @@ async def _hand_over(connection: AsyncConnection, source_id: str, other: str) ->
     await connection.execute(text("update source set removed_at = now() where id = :id"), {"id": source_id})
 
 
-async def never_looked_at(
-    connection: AsyncConnection, *, before: datetime, limit: int
-) -> list[tuple[str, str]]:
-    """Feeds added before then that nobody polled yet: (id, title)."""
-    rows = await connection.execute(
-        text("""select id, title from source
-                where site = :site and last_checked_at is null and removed_at is null and paused_at is null
-                  and created_at < :before order by created_at, id limit :limit"""),
-        {"site": FEED_SITE, "before": before, "limit": limit},
-    )
-    return [(source_id, title) for source_id, title in rows]
+async def neglected(connection: AsyncConnection, *, before: datetime, limit: int) -> list[dict[str, Any]]:
+    """Feeds that somebody reads, but that were due before then, or rest: a workflow may be missing.
 
-
-async def resting_but_wanted(connection: AsyncConnection, *, limit: int) -> list[str]:
-    """Feeds that rest because nobody read them, and have a reader again."""
+    Most of them only wait for their sites; in any order, so that those do not hide the others.
+    """
     rows = await connection.execute(
-        text("""select id from source where site = :site and paused_reason = :reason and removed_at is null
+        text("""select id, title, cadence, circuit, failure_count, next_check_at,
+                  paused_at is not null as rests
+                from source
+                where site = :site and removed_at is null
+                  and (paused_reason = :nobody
+                       or (paused_at is null and coalesce(next_check_at, created_at) < :before))
                   and exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE')
-                order by id limit :limit"""),
-        {"site": FEED_SITE, "reason": NOBODY_READS, "limit": limit},
+                order by random() limit :limit"""),
+        {"site": FEED_SITE, "nobody": NOBODY_READS, "before": before, "limit": limit},
     )
-    return list(rows.scalars())
+    return [dict(row) for row in rows.mappings()]
 
 
 async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:

@@ -40,8 +40,14 @@ class ItemRow:
     claims_url: bool
     """Its address is its own: another feed's entry with the same address is the same item."""
     silent: bool
+    titled: bool = True
+    """The title is the feed's own, not made of other words."""
+    at_home: bool = False
+    """The feed is at the host of the page: what it says of the page counts before what others say."""
     item_id: int | None = None
     """The item it is already known to be."""
+    was_key: str | None = None
+    """The key it was seen under before."""
 
     def values(self) -> dict[str, Any]:
         values = vars(self).copy()
@@ -61,17 +67,27 @@ async def seen_under(connection: AsyncConnection, source_id: str, keys: Collecti
     return {row[0]: Seen(*row) for row in rows}
 
 
+# Of those that share an address or a title the latest: some feeds have one title for all they ever listed.
+_ALIKE = text(f"""
+select f.* from unnest(cast(:urls as text[])) as mark cross join lateral (
+  select {_SEEN} from feed_item where source_id = :id and url_key = mark
+  order by last_seen_at desc limit 20) f
+union
+select f.* from unnest(cast(:titles as text[])) as mark cross join lateral (
+  select {_SEEN} from feed_item where source_id = :id and title_key = mark
+  order by last_seen_at desc limit 20) f
+""")
+
+
 async def seen_alike(connection: AsyncConnection, source_id: str, entries: Iterable[Listed]) -> list[Seen]:
     """What was seen in this feed under the address or the title of one of the entries."""
     listed = list(entries)
     rows = await connection.execute(
-        text(f"""select {_SEEN} from feed_item where source_id = :id and url_key = any(:urls)
-                 union
-                 select {_SEEN} from feed_item where source_id = :id and title_key = any(:titles)"""),
+        _ALIKE,
         {
             "id": source_id,
-            "urls": [entry.url_key for entry in listed if entry.url_key],
-            "titles": [entry.title_key for entry in listed if entry.title_key],
+            "urls": list({entry.url_key for entry in listed if entry.url_key}),
+            "titles": list({entry.title_key for entry in listed if entry.title_key}),
         },
     )
     return [Seen(*row) for row in rows]
@@ -91,9 +107,29 @@ left join item u on u.url_key = e.url_key
 _RECORD = """jsonb_to_recordset(:rows) as e (key text, item_id bigint, url text, url_key text,
   item_url_key text, title_key text, content_hash text, published_at timestamptz, title text, summary text,
   content text, author text, image_url text, media_url text, media_type text, duration_seconds int,
-  language text, categories jsonb, provider text, provider_item_id text, silent boolean)"""
+  language text, categories jsonb, provider text, provider_item_id text, silent boolean, titled boolean,
+  at_home boolean, was_key text)"""
 _TAGS = "array(select jsonb_array_elements_text(e.categories))"
 _ROWS = bindparam("rows", type_=JSONB)
+
+# What an owner says replaces, what another says fills.
+_OWN = ", ".join(
+    f"{name} = case when e.is_owner then coalesce(e.{name}, item.{name})"
+    f" else coalesce(item.{name}, e.{name}) end"
+    for name in (
+        "url",
+        "summary",
+        "content",
+        "author",
+        "image_url",
+        "media_url",
+        "media_type",
+        "duration_seconds",
+    )
+)
+# Hosts without `www.`, to be compared.
+_HOST = "regexp_replace(substring(e.url from '^https?://[^/?#]+'), '^https?://(www[.])?', '')"
+_PLAIN_OWNER = "regexp_replace(owner.url, '^https?://(www[.])?', '//') || '/'"
 
 # The id is drawn first, so that each inserted item can be told from the others.
 _INSERT_ITEMS = text(f"""
@@ -112,31 +148,35 @@ added as (
 select e.key, e.id from e join added using (id)
 """).bindparams(_ROWS)
 
-# Edits come from the feed that brought the item; any other only fills gaps.
-_UPDATE_ITEMS = text(f"""
+# Edits come from the feed that brought the item, or from the one at home where the page is; any other only
+# fills gaps.
+_UPDATE_ITEMS = text(rf"""
 update item set
-  title = case when e.is_owner then e.title else item.title end,
-  url = case when e.is_owner then coalesce(e.url, item.url) else coalesce(item.url, e.url) end,
+  source_id = case when e.is_owner then cast(:source_id as text) else item.source_id end,
+  title = case when e.is_owner and e.titled then e.title else item.title end,
   url_key = case when e.item_url_key is not null and e.is_owner
                   and not exists (select from item other where other.url_key = e.item_url_key)
                  then e.item_url_key else item.url_key end,
-  summary = case when e.is_owner then coalesce(e.summary, item.summary)
-                 else coalesce(item.summary, e.summary) end,
-  content = case when e.is_owner then coalesce(e.content, item.content)
-                 else coalesce(item.content, e.content) end,
-  author = case when e.is_owner then coalesce(e.author, item.author)
-                else coalesce(item.author, e.author) end,
-  image_url = case when e.is_owner then coalesce(e.image_url, item.image_url)
-                   else coalesce(item.image_url, e.image_url) end,
-  media_url = coalesce(e.media_url, item.media_url), media_type = coalesce(e.media_type, item.media_type),
-  duration_seconds = coalesce(e.duration_seconds, item.duration_seconds),
+  {_OWN},
   language = coalesce(item.language, e.language),
-  categories = case when cardinality(e.tags) > 0 then e.tags else item.categories end,
+  categories = case when cardinality(e.tags) > 0 and (e.is_owner or cardinality(item.categories) = 0)
+                    then e.tags else item.categories end,
   published_at = coalesce(item.published_at, e.published_at),
   updated_at = cast(:now as timestamptz)
-from (select e.*, {_TAGS} as tags, known.source_id is not distinct from cast(:source_id as text) as is_owner
-      from {_RECORD} join item known on known.id = e.item_id) e
+from (select e.*, {_TAGS} as tags,
+        known.source_id is null or known.source_id = cast(:source_id as text)
+          or (e.at_home and coalesce(position('//' || {_HOST} || '/' in {_PLAIN_OWNER}), 0) = 0) as is_owner
+      from {_RECORD} join item known on known.id = e.item_id
+      left join feed owner on owner.source_id = known.source_id) e
 where item.id = e.item_id
+""").bindparams(_ROWS)
+
+# What came under another key is the same row from now on: feeds that make up ids would fill the table.
+_RENAME_SEEN = text(f"""
+update feed_item f set item_key = e.key, url_key = e.url_key, title_key = e.title_key,
+  content_hash = e.content_hash, published_at = e.published_at, last_seen_at = cast(:now as timestamptz)
+from {_RECORD}
+where f.source_id = cast(:source_id as text) and f.item_key = e.was_key
 """).bindparams(_ROWS)
 
 _NOTE_SEEN = text(f"""
@@ -149,6 +189,8 @@ on conflict (source_id, item_key) do update set url_key = excluded.url_key, titl
   content_hash = excluded.content_hash, published_at = excluded.published_at,
   last_seen_at = cast(:now as timestamptz)
 """).bindparams(_ROWS)
+
+_ITEMS_AT_ONCE = 50
 
 FAN_OUT = text("""
 insert into inbox_item (user_id, item_id, source_id, arrived_at)
@@ -164,6 +206,7 @@ async def find_or_add(
 ) -> None:
     """Give each row its item: the one its provider's id or its address leads to, or a new one."""
     await _resolve(connection, source_id, rows)
+    await update(connection, source_id, [row for row in rows if row.item_id is not None], now)
     await _insert(connection, source_id, [row for row in rows if row.item_id is None], now)
     # Another feed was faster, or two rows are one video.
     await _resolve(connection, source_id, [row for row in rows if row.item_id is None])
@@ -211,8 +254,12 @@ async def update(connection: AsyncConnection, source_id: str, rows: Sequence[Ite
 async def note_seen(
     connection: AsyncConnection, source_id: str, rows: Sequence[ItemRow], now: datetime
 ) -> None:
-    if rows:
-        await connection.execute(_NOTE_SEEN, _parameters(source_id, rows, now))
+    renamed = [row for row in rows if row.was_key is not None]
+    if renamed:
+        await connection.execute(_RENAME_SEEN, _parameters(source_id, renamed, now))
+    others = [row for row in rows if row.was_key is None]
+    if others:
+        await connection.execute(_NOTE_SEEN, _parameters(source_id, others, now))
 
 
 async def touch(connection: AsyncConnection, source_id: str, keys: Collection[str], now: datetime) -> None:
@@ -227,13 +274,16 @@ async def touch(connection: AsyncConnection, source_id: str, keys: Collection[st
 async def deliver(
     connection: AsyncConnection, source_id: str, item_ids: Collection[int], now: datetime
 ) -> int:
-    """Into the inbox of everybody who follows the feed, in one statement. How many rows came about."""
-    if not item_ids:
-        return 0
-    done = await connection.execute(
-        FAN_OUT, {"source_id": source_id, "items": list(dict.fromkeys(item_ids)), "now": now}
-    )
-    return done.rowcount
+    """Into the inbox of everybody who follows the feed, in one statement. How many rows came about.
+
+    So many items that their readers' rows would take longer than a statement may take several.
+    """
+    wanted, delivered = list(dict.fromkeys(item_ids)), 0
+    for start in range(0, len(wanted), _ITEMS_AT_ONCE):
+        items = wanted[start : start + _ITEMS_AT_ONCE]
+        done = await connection.execute(FAN_OUT, {"source_id": source_id, "items": items, "now": now})
+        delivered += done.rowcount
+    return delivered
 
 
 async def ask_for_enrichment(connection: AsyncConnection, item_ids: Collection[int], now: datetime) -> None:
@@ -252,16 +302,22 @@ def _parameters(source_id: str, rows: Sequence[ItemRow], now: datetime) -> dict[
     return {"source_id": source_id, "rows": [row.values() for row in rows], "now": now}
 
 
-async def forget(connection: AsyncConnection, *, before: datetime, most: int = 5000) -> int:
-    """Delete items that everybody archived and no feed has listed since; that they were seen is kept."""
+async def forget(connection: AsyncConnection, *, before: datetime, most: int = 20_000) -> int:
+    """Delete items that everybody archived and no feed lists any more; that they were seen is kept.
+
+    What is in the latest document of a feed is listed, however long that did not change.
+    """
     gone = await connection.execute(
         text("""delete from item where id in (
                   select id from item where first_seen_at < :before
                     and not exists (select from inbox_item i where i.item_id = item.id
                                     and (i.state <> 'ARCHIVED'
                                          or coalesce(i.state_at, i.arrived_at) >= :before))
-                    and not exists (select from feed_item f where f.item_id = item.id
-                                    and f.last_seen_at >= :before)
+                    and not exists (
+                      select from feed_item f where f.item_id = item.id and f.last_seen_at >= least(
+                        cast(:before as timestamptz),
+                        (select max(o.last_seen_at) from feed_item o where o.source_id = f.source_id)
+                          - interval '2 days'))
                   limit :most)"""),
         {"before": before, "most": most},
     )

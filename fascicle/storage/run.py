@@ -1,5 +1,6 @@
 """Ingestion runs (I6): a row for every look at a feed, with its document where there was something to do."""
 
+import asyncio
 import zlib
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,7 +57,8 @@ async def record(connection: AsyncConnection, run: Run) -> int:
     values: dict[str, Any] = vars(run).copy()
     took = run.finished_at - run.started_at
     values["duration_ms"] = min(max(0, round(took.total_seconds() * 1000)), 2**31 - 1)
-    values["document"] = zlib.compress(run.document, 6) if run.document is not None else None
+    if run.document is not None:
+        values["document"] = await asyncio.to_thread(zlib.compress, run.document, 6)
     values["error"] = run.error[:2000] if run.error else None
     run_id: int = await connection.scalar(_RECORD, values)
     return run_id

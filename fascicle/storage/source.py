@@ -34,6 +34,7 @@ class Source:
     next_check_at: datetime | None
     next_check_reason: str | None
     sweep_missed_at: datetime | None
+    paused_reason: str | None
     removed_at: datetime | None
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
@@ -75,6 +76,7 @@ def _source(row: RowMapping) -> Source:
         next_check_at=row["next_check_at"],
         next_check_reason=row["next_check_reason"],
         sweep_missed_at=row["sweep_missed_at"],
+        paused_reason=row["paused_reason"],
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
         chapters=row["chapters"],

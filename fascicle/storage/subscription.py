@@ -20,8 +20,11 @@ class Interest:
 
 
 async def hold(connection: AsyncConnection, source_id: str) -> Interest:
-    """The interest in a feed, which nobody else changes until the end of the transaction."""
-    await connection.execute(text("select from source where id = :id for update"), {"id": source_id})
+    """The interest in a feed, which nobody else changes until the end of the transaction.
+
+    Whoever writes about a feed holds the feed's row, and nothing before it: so nobody waits in a circle.
+    """
+    await connection.execute(text("select from feed where source_id = :id for update"), {"id": source_id})
     row = await connection.execute(
         text("""select count(*) filter (where state = 'ACTIVE'), count(*) filter (where state = 'PAUSED')
                 from subscription where source_id = :id"""),

@@ -8,13 +8,14 @@ import pytest
 from sqlalchemy import event
 
 from activities.feed_items import FeedStore, prepared
-from fascicle.domain.feed import Entry, SubscriptionState
+from fascicle.domain.feed import Entry, FeedKind, ParsedFeed, SubscriptionState
 from fascicle.domain.feed_news import Judged
 from fascicle.storage import feed as feeds
 from fascicle.storage import item as items
 from fascicle.storage import library
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import open_engine, transaction
+from fascicle.storage.feed import Feed
 from fascicle.storage.item import ItemRow
 from tests.newsstand import NOW, Newsstand
 
@@ -134,12 +135,16 @@ async def test_i4_what_was_forgotten_and_comes_back_is_no_news(stand: Newsstand)
     blog = await stand.followed("blog")
     await stand.read(blog, entry(1), entry(2))
     await stand.rows("update inbox_item set state = 'ARCHIVED', state_at = :at returning 1", at=NOW)
-    await stand.rows("update feed_item set last_seen_at = :at returning 1", at=NOW)
+    later = stand.clock + timedelta(days=9)
     async with transaction(stand.engine) as connection:
-        assert await items.forget(connection, before=stand.clock + timedelta(days=1)) == 2
-    assert await stand.count("item") == 0
+        assert await items.forget(connection, before=later) == 0, "they are in its latest document"
+    await stand.rows("update feed_item set last_seen_at = :at returning 1", at=NOW - timedelta(days=5))
+    await stand.read(blog, entry(3))
+    async with transaction(stand.engine) as connection:
+        assert await items.forget(connection, before=later) == 2
+    assert await stand.count("item") == 1
     assert (await stand.read(blog, entry(1), entry(2, title="Edited"))).new == 0
-    assert await stand.inbox("ann") == []
+    assert await stand.inbox("ann") == ["The story of day 3"]
 
 
 async def test_i7_only_active_subscriptions_receive(stand: Newsstand) -> None:
@@ -169,10 +174,10 @@ async def test_i4_backfill_gives_one_person_the_newest(stand: Newsstand) -> None
 async def test_i6_one_bad_entry_keeps_no_other_out_and_is_buried_whole(stand: Newsstand) -> None:
     blog = await stand.followed("blog")
 
-    def picky(judged: Judged, claims_url: bool) -> ItemRow:
+    def picky(judged: Judged, feed: Feed, claims_url: bool) -> ItemRow:
         if judged.listed.key == "guid-2":
             raise ValueError("a number that is none")
-        return prepared(judged, claims_url)
+        return prepared(judged, feed, claims_url)
 
     impossible = entry(3, duration_seconds=2**40)
     store = FeedStore(enrich=True, prepare=picky)
@@ -262,3 +267,52 @@ async def test_i1_a_moved_feed_joins_the_one_that_is_there_already(stand: Newsst
     )
     assert [(row["name"], row["source_id"]) for row in rows] == [("ann", new), ("ben", new)]
     assert (await stand.rows("select removed_at from source where id = :id", id=old))[0]["removed_at"]
+
+
+async def test_i3_the_feed_at_home_says_what_its_page_is_called(stand: Newsstand) -> None:
+    links, blog = await stand.followed("links"), await stand.followed("blog", ["ben"])
+    await stand.read(links, entry(1, key="other", title="You will not believe it", content="<p>Bait.</p>"))
+    await stand.read(blog, entry(1))
+    assert await stand.inbox("ann") == ["The story of day 1"]
+    await stand.read(links, entry(1, key="other", title="Bait again", content="<p>Bait.</p>"))
+    assert await stand.inbox("ann") == ["The story of day 1"]
+    await stand.read(blog, entry(1, title="The story, corrected"))
+    assert await stand.inbox("ann") == ["The story, corrected"]
+
+
+async def test_i2_episodes_under_one_id_are_episodes_all_the_same(stand: Newsstand) -> None:
+    def episode(number: int) -> Entry:
+        return entry(number, key="1", provider="podcast", provider_item_id="show:1")
+
+    podcast = await stand.followed("podcast")
+    for number in (1, 2, 3):
+        assert (await stand.read(podcast, episode(number))).delivered == 1
+
+
+async def test_i6_a_document_of_yesterday_undoes_no_edit(stand: Newsstand) -> None:
+    blog, store = await stand.followed("blog"), FeedStore(enrich=False)
+    await stand.read(blog, entry(1), entry(2))
+    await stand.read(blog, entry(1, title="Corrected"))
+    await stand.rows("delete from feed_item where item_key = 'guid-2' returning 1")
+    await stand.rows("delete from item where title like '%day 2' returning 1")
+    yesterday = ParsedFeed(kind=FeedKind.RSS, format="rss20", title="Old", entries=[entry(1), entry(2)])
+    stored = await stand.read_document(blog, yesterday, store, replay=True)
+    assert (stored.new, stored.updated) == (1, 0)
+    assert sorted(await stand.inbox("ann")) == ["Corrected", "The story of day 2"]
+    assert (await stand.rows("select title from source"))[0]["title"] == "blog"
+
+
+async def test_i4_ids_made_up_at_each_request_fill_no_table(stand: Newsstand) -> None:
+    blog = await stand.followed("blog")
+    for round_ in range(5):
+        made_up = [entry(number, key=f"{round_}-{number}") for number in range(4)]
+        assert (await stand.read(blog, *made_up)).new == (0 if round_ else 4)
+    assert await stand.count("feed_item") == await stand.count("item") == 4
+
+
+async def test_i5_an_edit_leaves_a_title_alone_that_the_page_gave(stand: Newsstand) -> None:
+    blog = await stand.followed("blog")
+    await stand.read(blog, entry(1, title="", content=None))
+    await stand.rows("update item set title = 'As the page has it' returning 1")
+    await stand.read(blog, entry(1, title="", content=None, author="Bo"))
+    assert await stand.inbox("ann") == ["As the page has it"]

@@ -99,6 +99,17 @@ async def test_i1_a_redirect_is_believed_at_the_third_sighting(stack: Harness) -
     assert await inbox(stack, "ann") == ["At the new place"]
 
 
+async def test_i1_an_address_that_only_the_document_names_is_looked_at_first(stack: Harness) -> None:
+    show, copy = (feed(stack, name, entries=0, format="podcast") for name in ("show", "copy"))
+    for name in ("show", "copy"):
+        publish(stack, name, "Episode 1", guid="e1")
+    subscribed = await read(stack, "ann", show)
+    for named, url in ((f"{show}-mistyped", show), (copy, copy)):
+        stack.simulator.feeds.change_feed("show", FeedPatch(new_feed_url=named))
+        await poll(stack, subscribed)
+        assert await stack.value("select url from feed") == url
+
+
 async def test_i1_a_feed_that_is_gone_rests_until_a_person_says_otherwise(stack: Harness) -> None:
     subscribed = await read(stack, "ann", feed(stack))
     source = {"id": subscribed.source_id}
@@ -275,12 +286,14 @@ async def test_x1_what_a_command_left_half_done_is_finished_by_reconcile(stack: 
     async with transaction(stack.dependencies.engine) as connection:
         source_id, _ = await feeds.add(connection, address, title="Imported", page=None)
         await subscriptions.subscribe(connection, await user(stack, "ann"), source_id)
-    await stack.execute(
-        "update source set created_at = now() - interval '1 hour' where id = :id", id=source_id
-    )
+    lost = await read(stack, "ann", feed(stack, "lost"))
+    await stack.workflow({"id": lost.source_id}).signal("stop")
+    await stack.workflow({"id": lost.source_id}).result()
+    await stack.execute("update source set created_at = now() - interval '1 hour', next_check_at = null")
     await stack.client.execute_workflow("ReconcileWorkflow", id="reconcile-test", task_queue="fascicle")
     await eventually(lambda: stack.source_value(source_id, "first_synced_at"), what="the first look")
     await eventually(lambda: _is_polled(stack, subscribed.source_id), what="an end of the rest")
+    assert await _is_polled(stack, lost.source_id), "one that ended is started again"
 
 
 async def _is_polled(stack: Harness, source: str) -> bool:
