@@ -1,5 +1,6 @@
 """Polling one feed (I1): ask, read, store what is new, say when to look next. One activity, idle or not."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel
@@ -22,7 +23,7 @@ from activities.source import (
 )
 from fascicle.domain.cadence import Plan
 from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError
-from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.feed import NOBODY_READS, ParsedFeed
 from fascicle.domain.names import FEED_SITE
 from fascicle.sites.feeds.client import Feeds, Fetched
 from fascicle.storage import dead_letter, enrichment
@@ -77,6 +78,8 @@ class FeedActivities:
             if source is None or feed is None or source.removed_at is not None:
                 return PollResult(gone=True)
             look = Look(source, feed, poll.now)
+            if not feed.wanted:
+                return PollResult(facts=_facts(look), pause=NOBODY_READS, told="nobody reads it")
             try:
                 return await self._poll(look)
             except MustWait as wait:
@@ -104,8 +107,7 @@ class FeedActivities:
                 except MustWait as wait:
                     return ReplayRunResult(wait=as_wait(wait))
                 body, content_type = fetched.body, fetched.content_type
-            parsed = await self._feeds.read_document(body, url=feed.url, content_type=content_type)
-            return await self._store_again(look, parsed)
+            return await self._read_again(look, body, content_type)
 
     @activity.defn
     async def store_item(self, wanted: StoreItemInput) -> StoreItemResult:
@@ -174,7 +176,14 @@ class FeedActivities:
         told = told_of(kept.stored, first=look.feed.first)
         return PollResult(items=due, told=told, facts=kept.facts, gone=not stays)
 
-    async def _store_again(self, look: Look, parsed: ParsedFeed) -> ReplayRunResult:
+    async def _read_again(self, look: Look, body: bytes, content_type: str | None) -> ReplayRunResult:
+        try:
+            parsed = await self._feeds.read_document(body, url=look.feed.url, content_type=content_type)
+        except PermanentError as error:
+            failed = failed_run(look.source.id, look.now, error.record(stage="replay"))
+            async with transaction(self._engine) as connection:
+                await runs.record(connection, replace(failed, replay_of=look.replay_of))
+            raise
         async with transaction(self._engine) as connection:
             stored = await self._books.keep_replay(connection, look, parsed)
             if stored is None:

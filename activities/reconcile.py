@@ -68,6 +68,8 @@ class Orphans(BaseModel):
     mail_waits: bool = False
     feeds: list[NewFeed] = []
     """Never looked at: whoever added them died before starting their workflows."""
+    rested_feeds: list[str] = []
+    """Paused for want of readers, and read again: whoever came back died before saying so."""
 
 
 class ReconcileActivities:
@@ -98,6 +100,7 @@ class ReconcileActivities:
                 neglected = await feeds.never_looked_at(
                     connection, before=reconcile.now - _FEED_IS_LATE, limit=_MOST_FEEDS
                 )
+                rested = await feeds.resting_but_wanted(connection, limit=_MOST_FEEDS)
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
             fics = await self._see_to_fics(reconcile.now)
             items = await self._see_to_items(reconcile.now) if self._enrich else 0
@@ -109,6 +112,7 @@ class ReconcileActivities:
             items=items,
             mail_waits=mail_waits,
             feeds=[NewFeed(source_id=source_id, title=title) for source_id, title in neglected],
+            rested_feeds=rested,
         )
 
     async def _see_to_overdue(self, now: datetime) -> int:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.feed import NOBODY_READS
 from fascicle.imports.feeds_opml import WantedFeed, parse_feed_opml
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import feed as feeds
@@ -24,7 +25,7 @@ from starter.onboarding import ensure_workflow
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table, progress_bar
 from starter.saved_page import content_of
-from starter.subscribing import NOBODY_READS, feed_address
+from starter.subscribing import feed_address
 
 _LARGEST = 20_000_000
 _AT_ONCE = 20

@@ -7,6 +7,10 @@ import typer
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ParsedFeed
+from fascicle.runtime.dependencies import standalone_http
+from fascicle.sites.feeds import parse_feed
+from fascicle.sites.feeds.client import Feeds
+from fascicle.sites.feeds.reader import FeedReader
 from starter.context import check_is_text, effective_settings, run
 from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note, print_table
@@ -38,22 +42,14 @@ def _is_address(text: str) -> bool:
 
 
 def _saved(file: Path) -> dict[str, Any]:
-    # feedparser takes a while to load; most commands need none of it.
-    from fascicle.sites.feeds import parse_feed
-
-    if not file.exists():
-        raise UsageError(
-            "wrong_usage", f"There is no file {file}. If an address is meant, it begins with https://."
-        )
-    body = content_of(file, most=_LARGEST, what="feed")
+    try:
+        body = content_of(file, most=_LARGEST, what="feed")
+    except UsageError as error:
+        raise UsageError(error.code, f"{error.message} Addresses begin with https://.") from error
     return _facts(parse_feed(body, url=file.absolute().as_uri()))
 
 
 async def _fetched(url: str) -> dict[str, Any]:
-    from fascicle.runtime.dependencies import standalone_http
-    from fascicle.sites.feeds.client import Feeds
-    from fascicle.sites.feeds.reader import FeedReader
-
     settings, address = effective_settings(), feed_address(url)
     reader = FeedReader(0, max_entries=settings.feed_max_entries)
     async with standalone_http(settings) as http:

@@ -21,11 +21,8 @@ from starter.source import workflow_status
 app = typer.Typer(help="Runs: every look at a feed.", no_args_is_help=True)
 
 RunId = Annotated[int, typer.Argument(help="The run's number.", min=1, max=2**63 - 1)]
-_COLUMNS = (
-    "id", "feed", "outcome", "started_at", "entries", "new", "updated", "silent", "failed", "delivered",
-    "error",
-)  # fmt: skip
 _COUNTS = ("entries", "new", "updated", "renamed", "silent", "failed", "delivered")
+_COLUMNS = ("id", "feed", "outcome", "started_at", *_COUNTS, "error")
 _LOOK_EVERY_SECONDS = 0.2
 
 

@@ -11,7 +11,7 @@ from activities.by_queue import feed_books
 from activities.feed_books import Look
 from activities.looking_after import enrich_input, look_after_item
 from fascicle.domain.errors import UsageError
-from fascicle.domain.feed import SubscriptionState
+from fascicle.domain.feed import NOBODY_READS, SubscriptionState
 from fascicle.domain.names import source_workflow_id
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.dependencies import Dependencies
@@ -27,7 +27,6 @@ from starter.patience import patiently
 from starter.starting import stop_workflow
 
 _ENRICH_AT_ONCE = 20
-NOBODY_READS = "nobody reads it at the moment"
 
 
 @dataclass(frozen=True)

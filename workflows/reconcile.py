@@ -1,9 +1,11 @@
 """ReconcileWorkflow: started by a Schedule; takes up what nobody looks after any more (X1)."""
 
+import contextlib
 from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import Priority
+from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from activities.reconcile import NewFeed, Orphans, ReconcileActivities, ReconcileInput
@@ -34,6 +36,8 @@ class ReconcileWorkflow:
             await self._do_without_sweep(site)
         for feed in orphans.feeds:
             await self._start_polling(feed)
+        for source_id in orphans.rested_feeds:
+            await self._resume(source_id)
         if orphans.mail_waits:
             await start_sending_mail()
         return orphans
@@ -57,6 +61,10 @@ class ReconcileWorkflow:
             priority=Priority(fairness_key=FEED_SITE),
             attributes={"Site": FEED_SITE, "SourceId": feed.source_id},
         )
+
+    async def _resume(self, source_id: str) -> None:
+        with contextlib.suppress(ApplicationError):  # it has no workflow: `setup` starts it
+            await workflow.get_external_workflow_handle(source_workflow_id(source_id)).signal("resume")
 
     async def _do_without_sweep(self, site: str) -> None:
         """Its sources keep their own time; the sweep, if it is gone, is started again."""

@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+# Why a feed rests that has no active reader: it goes on by itself when it has one again.
+NOBODY_READS = "nobody reads it at the moment"
+
 
 class FeedKind(StrEnum):
     """What a feed is to people. The exact format (`rss20`, `atom10` …) is told apart from it."""

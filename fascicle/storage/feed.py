@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.feed import NOBODY_READS, ParsedFeed
 from fascicle.domain.names import FEED_SITE, new_id
 
 
@@ -27,6 +27,8 @@ class Feed:
     gone: bool
     first: bool
     """Nothing of it was read since people began to follow it (again): what it lists is history."""
+    wanted: bool
+    """Somebody follows it, and has not paused it."""
 
     @property
     def host(self) -> str:
@@ -35,7 +37,8 @@ class Feed:
 
 _SELECT = """select feed.source_id, feed.url, feed.kind, feed.etag, feed.last_modified, feed.document_hash,
   feed.moved_to, feed.moved_sightings, feed.newest_published_at, feed.patience_seconds,
-  feed.gone_at is not null as gone, source.first_synced_at is null as first
+  feed.gone_at is not null as gone, source.first_synced_at is null as first,
+  exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE') as wanted
 from feed join source on source.id = feed.source_id where feed.source_id = :id"""
 
 
@@ -217,6 +220,17 @@ async def never_looked_at(
         {"site": FEED_SITE, "before": before, "limit": limit},
     )
     return [(source_id, title) for source_id, title in rows]
+
+
+async def resting_but_wanted(connection: AsyncConnection, *, limit: int) -> list[str]:
+    """Feeds that rest because nobody read them, and have a reader again."""
+    rows = await connection.execute(
+        text("""select id from source where site = :site and paused_reason = :reason and removed_at is null
+                  and exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE')
+                order by id limit :limit"""),
+        {"site": FEED_SITE, "reason": NOBODY_READS, "limit": limit},
+    )
+    return list(rows.scalars())
 
 
 async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:

@@ -37,7 +37,7 @@ def test_i7_a_file_is_previewed_without_a_stack(desk: Desk) -> None:
     assert second["published_at"] == "2026-11-03T10:00:00+00:00"
     assert second["media_url"] == "https://talk.test/2.mp3"
     assert (first["author"], first["published_at"], first["media_url"]) == ("Ilse", None, None)
-    assert found["notes"] == ["1 entries have no id, no address and no words: they are left out"]
+    assert found["notes"] == ["1 entries are empty: they are left out"]
     shown = desk.fascicle("feed", "preview", file).said()
     for words in ("podcast", "Talk [/red]", "Second", "First"):
         assert words in shown
@@ -49,7 +49,7 @@ def test_i7_a_file_is_previewed_without_a_stack(desk: Desk) -> None:
         ("<html><title>Hello</title></html>", "not_a_feed", "HTML page"),
         ("", "not_a_feed", "empty document"),
         ("x" * 20_000_001, "too_large", "larger than 20 MB"),
-        (None, "wrong_usage", "There is no file"),
+        (None, "wrong_usage", "Addresses begin with https://"),
     ],
     ids=["page", "empty", "too large", "no file"],
 )
@@ -99,33 +99,28 @@ def _deal_with(running: Running, item: str) -> None:
     assert f"item {item} BOOKMARKED" in running.fascicle("item", "bookmark", item, "--user", "mara").said()
     assert [row["state"] for row in running.json("inbox", "mara", "--state", "bookmarked")] == ["BOOKMARKED"]
     assert running.json("item", "archive", item, item, "--user", "mara")["items"] == [int(item)]
+    refused = running.fascicle("item", "unread", item, "999999", "--user", "mara")
+    assert (refused.code, "There is no item 999999" in refused.err) == (2, True)
     shown = running.json("item", "show", item, "--user", "mara")
-    assert (shown["state"], shown["title"]) == ("ARCHIVED", "News [/x]")
+    assert (shown["state"], shown["title"]) == ("ARCHIVED", "News [/x]"), "all or nothing"
     assert [place["feed"] for place in shown["seen"]] == ["Daily [Lantern]"]
     assert running.json("item", "show", item, "--user", "ann")["state"] is None
     assert "News [/x]" in running.fascicle("item", "show", item).said()
     refused = running.fascicle("item", "bookmark", item, "--user", "ann", "--json")
-    assert refused.code == 2
-    assert '"error_code": "not_in_inbox"' in refused.out
-    assert (
-        "There is no item 999999" in running.fascicle("item", "unread", item, "999999", "--user", "mara").err
-    )
-    assert running.json("item", "show", item, "--user", "mara")["state"] == "ARCHIVED", "all or nothing"
+    assert (refused.code, '"error_code": "not_in_inbox"' in refused.out) == (2, True)
     running.fascicle("item", "unread", item, "--user", "mara")
-    assert running.json("item", "show", item, "--user", "mara")["state"] == "INBOX"
 
 
 def _look_at_runs(running: Running, source_id: str) -> None:
     new = next(row for row in running.json("run", "list", "--feed", source_id) if row["outcome"] == "new")
     shown = running.json("run", "show", str(new["id"]))
     assert (shown["new"], shown["delivered"], shown["document_kept"], shown["letters"]) == (1, 1, True, [])
-    assert "document kept" in running.fascicle("run", "show", str(new["id"])).said()
     before = running.json("inbox", "mara", "--state", "all")
+    assert [row["state"] for row in before] == ["INBOX", "INBOX"]
     replayed = running.json("run", "replay", str(new["id"]), "--wait", "30")
     assert (replayed["replay_of"], replayed["entries"], replayed["delivered"]) == (new["id"], 3, 0)
-    assert running.json("inbox", "mara", "--state", "all") == before, "nothing is delivered twice"
-    unknown = running.fascicle("run", "replay", "999999", "--json")
-    assert (unknown.code, '"error_code": "unknown_run"' in unknown.out) == (2, True)
+    again = running.json("inbox", "mara", "--state", "all")
+    assert [row["item_id"] for row in again] == [row["item_id"] for row in before], "nothing comes twice"
     assert "Daily [Lantern]" in running.fascicle("run", "list").said()
 
 
@@ -149,7 +144,6 @@ def test_i7_pause_resume_and_unsubscribe_are_one_persons(running: Running) -> No
         assert running.fascicle("feed", "unsubscribe", "Weekly", "--user", user).code == 0
     gone = running.fascicle("feed", "unsubscribe", "Weekly", "--user", "kit", "--json")
     assert (gone.code, '"error_code": "unknown_feed"' in gone.out) == (2, True)
-    assert "There is no user 'nobody'" in running.fascicle("feed", "pause", "Weekly", "--user", "nobody").err
     assert running.json("run", "list", "--feed", "Weekly"), "what it did is still known"
 
 
@@ -184,6 +178,16 @@ def test_i7_a_list_of_feeds_is_imported_and_exported(running: Running, tmp_path:
     assert folders == [(row["title"], row["folder"]) for row in listed]
     assert running.json("status")["feeds"]["failing"] >= 1
     assert "<opml" in running.fascicle("feed", "export").out
+    _discard_letter(running, done["failed"][0]["source_id"])
+
+
+def _discard_letter(running: Running, source_id: str) -> None:
+    """Others, who count letters, use this stack, too."""
+    letters = running.json("dead-letters", "list", "--kind", "poll")
+    (letter,) = [row["id"] for row in letters if row["input"]["source_id"] == source_id]
+    for user in ("lena", "otto"):
+        running.fascicle("feed", "unsubscribe", source_id, "--user", user)
+    assert running.fascicle("dead-letters", "discard", str(letter)).code == 0
 
 
 def _feed(running: Running, title: str, *entries: str) -> tuple[str, str]:

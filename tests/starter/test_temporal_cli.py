@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from simulator.faults import Fault
+from simulator.feeds import EntrySpec, FeedSpec
 from simulator.specs import UploadSpec
 from tests.publishing import PIXEL, PUBLISH
 from tests.starter.commandline import ROOT, wait_until
@@ -56,7 +57,7 @@ def test_the_document_has_the_commands() -> None:
 
 def test_c15_every_command_of_the_document_works(running: Running, source: dict[str, Any]) -> None:
     for command in COMMANDS:
-        if "publish-POST" in command or "fic-ao3" in command:
+        if any(other in command for other in ("publish-POST", "fic-ao3", "-FEED", "-ITEM")):
             continue
         temporal(running, command.replace("source-ID", f"source-{source['id']}").replace("SITE", "mangadex"))
     # The document ends with everything resumed.
@@ -87,6 +88,25 @@ def test_p2_every_command_for_a_post_works(running: Running, tmp_path: Path) -> 
     temporal(running, _post_command("workflow start", other))
     wait_until(
         lambda: running.json("post", "show", other)["state"] == "published", what="the retry", interval=1
+    )
+
+
+def test_i6_every_command_for_a_feed_works(running: Running) -> None:
+    running.simulator.feeds.add_feed(FeedSpec(name="steered", title="Steered"))
+    running.simulator.feeds.add_entry("steered", EntrySpec(title="One"))
+    url = running.simulator.feed_url("steered")
+    feed = running.json("feed", "subscribe", url, "--user", "steering", "--backfill", "1")["source_id"]
+    (run,) = running.json("run", "list", "--feed", feed)
+    (item,) = running.json("inbox", "steering")
+    commands = [line for line in COMMANDS if "-FEED" in line or "-ITEM" in line]
+    assert len(commands) == 4
+    for command in commands:
+        filled = command.replace("FEED", feed).replace("RUN", str(run["id"]))
+        temporal(running, filled.replace("ITEM", str(item["item_id"])))
+    wait_until(
+        lambda: run["id"] in [row["replay_of"] for row in running.json("run", "list", "--feed", feed)],
+        what="the replay",
+        interval=1,
     )
 
 

@@ -9,6 +9,9 @@ from activities.feed_items import FeedStore
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
+from fascicle.storage import feed as feeds
+from fascicle.storage import subscription as subscriptions
+from fascicle.storage.database import transaction
 from simulator.faults import Fault
 from simulator.feeds.records import FeedPatch
 from starter.subscribing import come_back, leave
@@ -258,3 +261,27 @@ async def _checked_again(stack: Harness, source: str) -> bool:
     """The silent look after coming back is over."""
     outcomes = [run["outcome"] for run in await runs(stack, source)]
     return outcomes.count("first") == 2
+
+
+async def test_x1_what_a_command_left_half_done_is_finished_by_reconcile(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    await stack.execute("update subscription set state = 'PAUSED'")
+    before = requests(stack, "blog")
+    await poll(stack, subscribed)
+    assert (await stack.status({"id": subscribed.source_id}))["paused"]
+    assert requests(stack, "blog") == before, "nobody reads it"
+    await stack.execute("update subscription set state = 'ACTIVE'")
+    address = feed(stack, "imported")
+    async with transaction(stack.dependencies.engine) as connection:
+        source_id, _ = await feeds.add(connection, address, title="Imported", page=None)
+        await subscriptions.subscribe(connection, await user(stack, "ann"), source_id)
+    await stack.execute(
+        "update source set created_at = now() - interval '1 hour' where id = :id", id=source_id
+    )
+    await stack.client.execute_workflow("ReconcileWorkflow", id="reconcile-test", task_queue="fascicle")
+    await eventually(lambda: stack.source_value(source_id, "first_synced_at"), what="the first look")
+    await eventually(lambda: _is_polled(stack, subscribed.source_id), what="an end of the rest")
+
+
+async def _is_polled(stack: Harness, source: str) -> bool:
+    return not (await stack.status({"id": source}))["paused"]
