@@ -9,6 +9,7 @@ import feedparser
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.urls import place
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
 from fascicle.sites.feeds.keys import is_empty, with_keys
@@ -59,9 +60,8 @@ def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
     try:
         feed = xml_feed(found, itunes=_has_itunes(document), url=url, now=now, most=most)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
-        place = url.partition("?")[0]
         raise PermanentError(
-            "not_a_feed", f"{place} answered a feed that makes no sense: {error!r}."
+            "not_a_feed", f"{place(url)} answered a feed that makes no sense: {error!r}."
         ) from error
     return feed.model_copy(update={"entries_total": feed.entries_total + dropped})
 
