@@ -28,7 +28,7 @@ from activities.fic_desk import FicDesk, open_desk
 from activities.interceptor import FascicleInterceptor
 from activities.metrics import Metrics
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
-from fascicle.domain.names import FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
+from fascicle.domain.names import FEED_SITE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.settings import Settings, load_settings
@@ -97,6 +97,7 @@ def build_workers(
             # Left out, it would be a hash of all that is imported, and take a worker 0.2 s to find out.
             build_id=f"fascicle-{version('fascicle')}",
             interceptors=[interceptor],
+            max_cached_workflows=settings.max_cached_workflows,
             max_concurrent_activities=limits.get(queue, settings.max_concurrent_activities),
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
             max_heartbeat_throttle_interval=timedelta(seconds=1),
@@ -136,7 +137,7 @@ class WorkerProcess:
             return
         for adapter in dependencies.sites.broken:
             log.error("adapter_broken", site=adapter.name, file=str(adapter.file), error=adapter.error)
-        self._metrics.show_zeros(dependencies.sites.names)
+        self._metrics.show_zeros([*dependencies.sites.names, FEED_SITE])
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         _calm_the_collector()
         running = [asyncio.create_task(worker.run()) for worker in workers]

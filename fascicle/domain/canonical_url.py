@@ -5,7 +5,7 @@ import re
 import unicodedata
 from urllib.parse import SplitResult, parse_qs, quote, unquote, unquote_to_bytes, urlsplit
 
-from fascicle.domain.trackers import is_tracker
+from fascicle.domain.trackers import is_form, is_tracker
 
 _LONGEST = 2048
 _LONGEST_KEY = 300
@@ -29,7 +29,7 @@ _WIKI = re.compile(r"([a-z-]{2,12})\.m\.(wik[a-z]+\.org)")
 
 _AMP_CACHE = re.compile(r"/[cv](/s)?/(.+)")
 _GOOGLE_AMP = re.compile(r"/amp(/s)?/([^/]+\..+)")
-_AMP_END = re.compile(r"(?<=[^/])/amp/?$")
+_AMP_END = re.compile(r"(?<=[^/])(?:/amp)+(/?)$")
 _GOOGLE = re.compile(r"(?:www\.)?google\.(?:com|co\.[a-z]{2}|com\.[a-z]{2}|[a-z]{2})")
 
 # Hosts and paths of pages that only lead elsewhere, and the parameter that says where.
@@ -39,9 +39,11 @@ _REDIRECTORS: dict[tuple[str, str], tuple[str, ...]] = {
     ("l.instagram.com", "/"): ("u",),
     ("youtube.com", "/redirect"): ("q",),
     ("www.youtube.com", "/redirect"): ("q",),
+    ("m.youtube.com", "/redirect"): ("q",),
     ("out.reddit.com", "/"): ("url",),
     ("steamcommunity.com", "/linkfilter/"): ("url", "u"),
     ("vk.com", "/away.php"): ("to",),
+    ("m.vk.com", "/away.php"): ("to",),
     ("t.umblr.com", "/redirect"): ("z",),
     ("duckduckgo.com", "/l/"): ("uddg",),
     ("slack-redir.net", "/link"): ("url",),
@@ -55,7 +57,7 @@ _PLAYERS = frozenset({"videoseries", "live_stream"})
 
 
 def canonical_url(url: str) -> str | None:
-    """The address as it is shown and stored; None: it is no web address."""
+    """The address as it is shown, stored and fetched: without what cannot matter; None: no web address."""
     bare = url.strip()
     for _ in range(_LONGEST):  # what one step uncovers, the next may undo
         tidied = _tidied(bare)
@@ -66,17 +68,22 @@ def canonical_url(url: str) -> str | None:
 
 
 def url_key(url: str) -> str | None:
-    """What all addresses of one page have in common, and those of no other page."""
+    """What all addresses of one page have in common, and those of no other page.
+
+    Here it is guessed that a page for phones, an AMP page or a place in a page is that page.
+    """
     address = canonical_url(url)
     if address is None:
         return None
-    if video := _youtube_video(urlsplit(address)):
-        return f"youtube.com/watch?v={video}"
     parts = urlsplit(address)
-    path = re.sub(r"/index\.(?:html?|php)$", "/", parts.path).rstrip("/")
-    query = "&".join(sorted(_even(part.replace("+", "%20")) for part in parts.query.split("&") if part))
-    key = _without_label(parts.netloc, "www") + _even(path)
-    key += (f"?{query}" if query else "") + (f"#{_even(parts.fragment)}" if parts.fragment else "")
+    if video := _youtube_video(parts):
+        return f"youtube.com/watch?v={video}"
+    host = _folded_host(parts.netloc)
+    path = re.sub(r"/index\.(?:html?|php)$", "/", _without_amp(parts.path)).rstrip("/")
+    asked = [part for part in parts.query.split("&") if part and not is_form(part, host)]
+    query = "&".join(sorted(_even(part.replace("+", "%20")) for part in asked))
+    fragment = _even(parts.fragment) if parts.fragment.startswith("!") else ""
+    key = f"{host}{_even(path)}" + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
     return key if len(key) <= _LONGEST_KEY else f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
@@ -100,12 +107,10 @@ def _tidied(url: str) -> str | None:
         return None
     if target := _target(host, parts):
         return target
-    netloc = _without_devices(host) + ("" if port in _DEFAULT_PORTS else f":{port}")
+    netloc = host + ("" if port in _DEFAULT_PORTS else f":{port}")
     query = "&".join(part for part in parts.query.split("&") if part and not is_tracker(part, host))
-    fragment = parts.fragment if parts.fragment.startswith("!") else ""
-    path = _without_amp(parts.path) or "/"
-    tail = (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
-    tidied = f"{parts.scheme}://{netloc}{path}{tail}"
+    tail = (f"?{query}" if query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    tidied = f"{parts.scheme}://{netloc}{parts.path or '/'}{tail}"
     return tidied if len(tidied) <= _LONGEST else None
 
 
@@ -145,10 +150,10 @@ def _unwrapped(match: re.Match[str], parts: SplitResult) -> str:
     return f"http{'s' if match[1] else ''}://{match[2]}" + (f"?{parts.query}" if parts.query else "")
 
 
-def _without_devices(host: str) -> str:
+def _folded_host(host: str) -> str:
     if match := _WIKI.fullmatch(host):
         return f"{match[1]}.{match[2]}"
-    for label in ("m", "mobile", "amp"):
+    for label in ("amp", "m", "mobile", "www"):
         host = _without_label(host, label)
     return host
 
@@ -169,7 +174,7 @@ def _is_plausible(host: str) -> bool:
 def _without_amp(path: str) -> str:
     if path.endswith(".amp.html"):
         return path.removesuffix(".amp.html") + ".html"
-    return _AMP_END.sub("/" if path.endswith("/") else "", path)
+    return _AMP_END.sub(r"\1", path)
 
 
 _RESERVED_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -188,7 +193,7 @@ def _decoded_if_plain(escape: re.Match[str]) -> str:
 
 
 def _youtube_video(parts: SplitResult) -> str | None:
-    host = _without_label(parts.netloc, "www")
+    host = _folded_host(parts.netloc)
     if host == "youtu.be":
         return _checked_video(parts.path.strip("/"))
     if host not in _YOUTUBE_HOSTS:
@@ -198,9 +203,8 @@ def _youtube_video(parts: SplitResult) -> str | None:
     query = dict(part.partition("=")[::2] for part in parts.query.split("&"))
     if parts.path.rstrip("/") == "/watch":
         return _checked_video(query.get("v", ""))
-    if parts.path == "/attribution_link":
-        return _youtube_video(urlsplit(f"https://youtube.com{unquote(query.get('u', ''))}"))
-    return None
+    target = unquote(query.get("u", "")) if parts.path == "/attribution_link" else ""
+    return _youtube_video(urlsplit(f"https://youtube.com{target}")) if target.startswith("/") else None
 
 
 def _checked_video(found: str) -> str | None:

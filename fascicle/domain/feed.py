@@ -66,8 +66,6 @@ class ParsedFeed(BaseModel):
     description: str | None = None
     language: str | None = None
     image_url: str | None = None
-    guid: str | None = None
-    """`podcast:guid`, the same for all mirrors of a podcast."""
     moved_to: str | None = None
     """`itunes:new-feed-url`."""
     ttl_seconds: int | None = None

@@ -1,4 +1,4 @@
-"""Parameters of addresses that say how somebody came to a page, not which page it is."""
+"""Parameters of addresses that say how somebody came to a page or in what form, not which page it is."""
 
 from urllib.parse import unquote
 
@@ -14,15 +14,15 @@ _NAMES = frozenset(
         *("ml_subscriber", "ml_subscriber_hash", "ref_src", "ref_url", "fb_source", "fb_ref"),
         *("at_medium", "at_bbc_team", "at_format", "at_ptr_name", "cmpid", "s_cid", "sc_cid", "icid", "ncid"),
         *("ocid", "xtor", "smid", "smtyp", "guccounter", "guce_referrer", "guce_referrer_sig", "soc_src"),
-        *("soc_trk", "__twitter_impression", "_amp"),
+        *("soc_trk", "__twitter_impression"),
     }
 )
 # Only with these values: `?source=rss----…` is Medium's, `?partner=rss` newspapers'; others mean something.
 _FEED_MARKS = frozenset({"source", "partner", "emc"})
 _AMP_FORMS = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
+_FORMS_OF_HOSTS = {"blogspot.com": frozenset({"m"})}
 # Only there.
 _OF_HOSTS = {
-    "blogspot.com": frozenset({"m"}),
     "youtube.com": frozenset({"si", "feature", "pp", "ab_channel"}),
     "youtu.be": frozenset({"si", "feature"}),
     "spotify.com": frozenset({"si"}),
@@ -31,12 +31,25 @@ _OF_HOSTS = {
 
 def is_tracker(parameter: str, host: str) -> bool:
     """Whether `name=value` may go without changing where it leads."""
-    raw_name, _, raw_value = parameter.partition("=")
-    name, value = unquote(raw_name).lower(), raw_value.lower()
+    name, value = _name_and_value(parameter)
     return (
         name in _NAMES
         or name.startswith(_PREFIXES)
-        or (name, value) in _AMP_FORMS
         or (name in _FEED_MARKS and value.startswith("rss"))
-        or name in _OF_HOSTS.get(".".join(host.split(".")[-2:]), ())
+        or name in _OF_HOSTS.get(_domain(host), ())
     )
+
+
+def is_form(parameter: str, host: str) -> bool:
+    """Whether `name=value` asks for the same page in another form: for AMP, for phones."""
+    name, value = _name_and_value(parameter)
+    return name == "_amp" or (name, value) in _AMP_FORMS or name in _FORMS_OF_HOSTS.get(_domain(host), ())
+
+
+def _name_and_value(parameter: str) -> tuple[str, str]:
+    name, _, value = parameter.partition("=")
+    return unquote(name).lower(), value.lower()
+
+
+def _domain(host: str) -> str:
+    return ".".join(host.split(".")[-2:])

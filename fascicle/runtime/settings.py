@@ -276,6 +276,9 @@ class Settings(BaseSettings):
     max_concurrent_fetches: int = Field(50, ge=1)
     max_concurrent_activities: int = Field(100, ge=1)
     max_concurrent_deliveries: int = Field(8, ge=1)
+    max_cached_workflows: int = Field(1000, ge=2)
+    """Workflows kept in memory, at about half a megabyte each. One that is not is replayed when it wakes:
+    with more sources than this, each poll costs half as much CPU again."""
 
     @field_validator("user_agent")
     @classmethod

@@ -1,5 +1,7 @@
 """I1, I6: damaged, mislabelled and hostile feeds yield what is readable in them, and nothing else happens."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +69,34 @@ def test_i1_encodings_told_wrong_or_not_at_all(body: bytes, content_type: str | 
 )
 def test_i1_damaged_documents(body: bytes) -> None:
     assert titles(body) == ["A"]
+
+
+def test_i6_a_character_that_cannot_be_stored_costs_no_entry() -> None:
+    bad = "\0x\ud800"
+    item = {
+        "id": f"i{bad}",
+        "url": f"https://example.org/{bad}",
+        "content_html": f"<p>{bad}</p>",
+        **dict.fromkeys(("title", "summary", "image", "language"), bad),
+        "authors": [{"name": bad}],
+        "tags": [bad],
+        "attachments": [{"url": f"/{bad}", "mime_type": f"audio/{bad}"}],
+    }
+    head = {
+        "version": "https://jsonfeed.org/version/1",
+        "title": bad,
+        "home_page_url": f"/{bad}",
+        "icon": bad,
+    }
+    found = read(json.dumps({**head, "items": [item, {"id": "\0", "title": "B"}, {"id": "2"}]}).encode())
+    written = found.model_dump_json()
+    assert ParsedFeed.model_validate_json(written) == found
+    assert "\\u0000" not in written
+    first, second, third = found.entries
+    assert (first.key, first.url, first.content) == ("ix?", "https://example.org/x?", "<p>x?</p>")
+    assert (second.key[:4], third.key) == ("sha:", "2")
+    xml = RSS.replace("<item>", "<item><guid>i\0x&#xD800;&#0;</guid>").format("n", "A")
+    assert [entry.key for entry in read(xml.encode()).entries] == ["ix"]
 
 
 BOMB = "<!DOCTYPE rss [<!ENTITY a0 'ha'>{}]>".format(

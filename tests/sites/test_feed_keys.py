@@ -9,6 +9,8 @@ import pytest
 from fascicle.domain.feed import Entry
 from fascicle.sites.feeds import with_keys
 
+STORY = "https://www.bbc.example/news/c1"
+
 
 def entry(guid: str | None = None, url: str | None = None, title: str = "", **more: Any) -> Entry:
     return Entry(key="", guid=guid, url=url and f"https://example.org/{url}", title=title, **more)
@@ -43,6 +45,13 @@ def keys(*entries: Entry) -> list[str]:
         ),
         # An id that looks like another's key.
         ([entry("url:example.org/a"), entry(None, "a")], ["sha:", "sha:"]),
+        # The version of a story is no part of its id, unless several are listed; other fragments are.
+        ([entry(f"{STORY}#0")], [STORY]),
+        ([entry(f"{STORY}#12"), entry(f"{STORY}2#0")], [STORY, f"{STORY}2"]),
+        ([entry(f"{STORY}#0"), entry(f"{STORY}#1")], [f"{STORY}#0", f"{STORY}#1"]),
+        ([entry(f"{STORY}#0"), entry(STORY)], [f"{STORY}#0", STORY]),
+        ([entry(f"{STORY}#0", "a"), entry(f"{STORY}#0", "b")], ["url:example.org/a", "url:example.org/b"]),
+        ([entry(f"{STORY}#a1"), entry("tag:b#1")], [f"{STORY}#a1", "tag:b#1"]),
     ],
 )
 def test_i2_which_key_an_entry_has(entries: list[Entry], expected: list[str]) -> None:

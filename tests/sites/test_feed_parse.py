@@ -99,7 +99,7 @@ def test_i1_the_channel() -> None:
             "<link>/news</link><description>All &lt;b&gt;news&lt;/b&gt;</description>"
             "<language>en_GB</language>"
             "<image><url>/logo.png</url><title>Other</title><link>http://other.example/</link></image>"
-            "<podcast:guid>917393e3</podcast:guid><ttl>90</ttl>"
+            "<ttl>90</ttl>"
             "<itunes:new-feed-url>https://new.example/feed</itunes:new-feed-url>",
         )
     )
@@ -111,7 +111,6 @@ def test_i1_the_channel() -> None:
         description="All news",
         language="en-GB",
         image_url="https://example.org/logo.png",
-        guid="917393e3",
         moved_to="https://new.example/feed",
         ttl_seconds=5400,
     )
@@ -277,12 +276,42 @@ def test_i3_whose_id_an_entry_has() -> None:
     assert (video.provider, video.provider_item_id) == ("youtube", "dQw4w9WgXcQ")
     linked = item("<link>https://youtu.be/dQw4w9WgXcQ</link>")
     assert (linked.provider, linked.provider_item_id) == ("youtube", "dQw4w9WgXcQ")
-    show = rss("<item><guid>e1</guid></item><item><title>x</title></item>", "<podcast:guid>p1</podcast:guid>")
-    assert [(found.provider, found.provider_item_id) for found in read(show).entries] == [
-        ("podcast", "p1:e1"),
-        (None, None),
-    ]
     assert item("<link>https://example.org/a</link>").provider is None
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ("<item><guid>e1</guid></item><item><title>x</title></item>", ["p1:e1", None]),
+        ("<item><guid>e1</guid><link>https://youtu.be/dQw4w9WgXcQ</link></item>", ["p1:e1"]),
+        ("<item><guid>https://a.example/e#3</guid></item>", ["p1:https://a.example/e"]),
+        # An id that several episodes have is that of none.
+        (
+            "<item><guid>1</guid><link>/a</link></item><item><guid>1</guid><link>/b</link></item>",
+            [None, None],
+        ),
+        (
+            "<item><guid>1</guid><title>A</title></item><item><guid>1</guid><title>B</title></item>",
+            [None, None],
+        ),
+    ],
+)
+def test_i3_an_episode_has_its_podcasts_id_where_its_own_tells_it_apart(
+    items: str, expected: list[str | None]
+) -> None:
+    found = read(rss(items, "<podcast:guid>p1</podcast:guid>")).entries
+    assert [entry.provider_item_id for entry in found] == expected
+    assert [entry.provider for entry in found] == [name and "podcast" for name in expected]
+
+
+def test_i3_an_endless_id_of_an_episode_is_hashed() -> None:
+    items = "".join(f"<item><guid>{'e' * length}</guid></item>" for length in (100, 297, 298, 500, 501))
+    ids = [
+        found.provider_item_id or "" for found in read(rss(items, "<podcast:guid>p1</podcast:guid>")).entries
+    ]
+    assert len(set(ids)) == 5
+    assert ids[1] == f"p1:{'e' * 297}"
+    assert all(0 < len(name) <= 300 for name in ids)
 
 
 def test_i1_a_json_feed() -> None:

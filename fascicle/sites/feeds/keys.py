@@ -5,6 +5,7 @@ the order of the entries nor other entries matter, except where one of them clai
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from fascicle.domain.feed import Entry
 
 _LONGEST = 300
 _START = 500
+# The BBC counts the versions of a story in its id: the story is the part before.
+_VERSION = re.compile(r"(https?://[^#]+)#\d+")
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -37,6 +40,15 @@ def is_empty(entry: Entry) -> bool:
     return not (_guid(entry) or entry.url or words or entry.published_at)
 
 
+def as_episode(entry: Entry, podcast: str) -> Entry:
+    """A keyed entry with its id among all podcasts, if its key is the id that its feed gives."""
+    guid = _guid(entry)
+    if not guid or entry.key not in (_short(guid), _short(_without_version(guid))):
+        return entry
+    name = f"{podcast}:{entry.key}"
+    return entry.model_copy(update={"provider": "podcast", "provider_item_id": _short(name)})
+
+
 def _without_repeats(entries: list[Entry]) -> list[Entry]:
     """The same id, address and title twice are one entry, of which the later version counts."""
     given = Counter(_guid(entry) for entry in entries)
@@ -55,16 +67,31 @@ def _version(entry: Entry) -> datetime:
 
 
 def _keys(entries: list[Entry]) -> list[str]:
-    given = Counter(_guid(entry) for entry in entries)
-    named = [guid if (guid := _guid(entry)) and given[guid] == 1 else None for entry in entries]
+    names = _names(entries)
     addresses = [
-        None if name else url_key(entry.url or "") for name, entry in zip(named, entries, strict=True)
+        None if name else url_key(entry.url or "") for name, entry in zip(names, entries, strict=True)
     ]
     shared = Counter(addresses)
     return [
         _short(name or (f"url:{address}" if address and shared[address] == 1 else _fingerprint(entry)))
-        for name, address, entry in zip(named, addresses, entries, strict=True)
+        for name, address, entry in zip(names, addresses, entries, strict=True)
     ]
+
+
+def _names(entries: list[Entry]) -> list[str | None]:
+    """The id that each entry has from its feed, where no other entry has it."""
+    guids = [_guid(entry) for entry in entries]
+    stories = [_without_version(guid) for guid in guids]
+    given, told = Counter(guids), Counter(stories)
+    return [
+        story if story and told[story] == 1 else guid if guid and given[guid] == 1 else None
+        for guid, story in zip(guids, stories, strict=True)
+    ]
+
+
+def _without_version(guid: str) -> str:
+    match = _VERSION.fullmatch(guid)
+    return match[1] if match else guid
 
 
 def _guid(entry: Entry) -> str:

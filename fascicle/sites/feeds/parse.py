@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import feedparser
+from pydantic import BaseModel
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.feed import FeedKind, ParsedFeed
 from fascicle.domain.urls import place
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
-from fascicle.sites.feeds.keys import is_empty, with_keys
+from fascicle.sites.feeds.keys import as_episode, is_empty, with_keys
 from fascicle.sites.feeds.not_a_feed import not_a_feed
 from fascicle.sites.feeds.thinning import thinned
-from fascicle.sites.feeds.xml_feed import xml_feed
+from fascicle.sites.feeds.xml_feed import podcast_guid, xml_feed
+from fascicle.sites.sanitise import storable
 
 _HEADERS = {"content-type": "application/xml; charset=utf-8"}
 _BLANKS = "\ufeff \t\r\n"
@@ -35,18 +37,15 @@ def parse_feed(
     text = decoded(body, content_type)
     moment = now or datetime.now(UTC)
     if text.lstrip(_BLANKS)[:1] in ("{", "["):
-        feed = _from_json(text, url, moment, max_entries)
-    else:
-        feed = _from_xml(text, url, moment, max_entries)
-    skipped = sum(map(is_empty, feed.entries))
-    return feed.model_copy(update={"entries": with_keys(feed.entries), "skipped": skipped})
+        return _from_json(text, url, moment, max_entries)
+    return _from_xml(text, url, moment, max_entries)
 
 
 def _from_json(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
     document = loaded(text.lstrip(_BLANKS))
     if not is_json_feed(document):
         raise not_a_feed(text, url)
-    return json_feed(document, url=url, now=now, most=most)
+    return _finished(json_feed(document, url=url, now=now, most=most))
 
 
 def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
@@ -63,7 +62,29 @@ def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
         raise PermanentError(
             "not_a_feed", f"{place(url)} answered a feed that makes no sense: {error!r}."
         ) from error
-    return feed.model_copy(update={"entries_total": feed.entries_total + dropped})
+    whole_feed = feed.model_copy(update={"entries_total": feed.entries_total + dropped})
+    return _finished(whole_feed, podcast=podcast_guid(found["feed"]))
+
+
+def _finished(read: ParsedFeed, *, podcast: str | None = None) -> ParsedFeed:
+    """The feed with keys; each episode of a podcast with an id that all the podcast's mirrors share."""
+    feed: ParsedFeed = _storable(read)
+    entries = with_keys(feed.entries)
+    if podcast and feed.kind is not FeedKind.YOUTUBE:
+        entries = [as_episode(entry, podcast) for entry in entries]
+    return feed.model_copy(update={"entries": entries, "skipped": sum(map(is_empty, feed.entries))})
+
+
+def _storable(value: Any) -> Any:
+    """With all its strings such that JSON and the database take them."""
+    if isinstance(value, str):
+        clean = storable(value)
+        return value if clean == value else clean  # a StrEnum stays one
+    if isinstance(value, list):
+        return [_storable(part) for part in value]
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: _storable(part) for name, part in value})
+    return value
 
 
 def _best_reading(document: str) -> dict[str, Any]:

@@ -21,9 +21,7 @@ _YOUTUBE_FEED = ("youtube.com", "/feeds/videos.xml")
 def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime, most: int) -> ParsedFeed:
     """The feed with its newest entries, not keyed yet. `itunes`: whether the channel itself has such tags."""
     channel, format_ = found["feed"], found.get("version") or "rss"
-    read = _EntryReader(
-        base=url, now=now, podcast_guid=_podcast_guid(channel), is_atom=format_.startswith("atom")
-    )
+    read = _EntryReader(base=url, now=now, is_atom=format_.startswith("atom"))
     raw = fields.newest(found["entries"], most, read.time)
     entries = [read.entry(entry) for entry in raw]
     return ParsedFeed(
@@ -34,7 +32,6 @@ def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime,
         description=fields.text_or_none(_get(channel, "subtitle")),
         language=fields.language(_get(channel, "language")),
         image_url=_channel_image(channel, url),
-        guid=_podcast_guid(channel),
         moved_to=fields.web_address(_get(channel, "itunes_new-feed-url"), url),
         ttl_seconds=_ttl(channel),
         entries=entries,
@@ -52,7 +49,8 @@ def _dicts(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return [value for value in found if isinstance(value, dict)] if isinstance(found, list) else []
 
 
-def _podcast_guid(channel: Mapping[str, Any]) -> str | None:
+def podcast_guid(channel: Mapping[str, Any]) -> str | None:
+    """`podcast:guid`, the same for all mirrors of a podcast."""
     return fields.text_or_none(_get(channel, "podcast_guid"), longest=100)
 
 
@@ -111,16 +109,15 @@ def _is_youtube(url: str) -> bool:
 class _EntryReader:
     """Entries of one document."""
 
-    def __init__(self, *, base: str, now: datetime, podcast_guid: str | None, is_atom: bool) -> None:
+    def __init__(self, *, base: str, now: datetime, is_atom: bool) -> None:
         self._base = base
         self._now = now
-        self._podcast_guid = podcast_guid
         self._is_atom = is_atom
 
     def entry(self, raw: Mapping[str, Any]) -> Entry:
         guid = (_get(raw, "id") or "").strip()[:2000] or None
         url = self._url(raw, guid)
-        provider, provider_item_id = self._provider(raw, guid, url) or (None, None)
+        provider, provider_item_id = _provider(raw, url) or (None, None)
         content, summary = self._content(raw), self._summary(raw)
         return Entry(
             key="",
@@ -211,12 +208,11 @@ class _EntryReader:
         found = (fields.duration(_get(part, "duration")) for part in _dicts(raw, "media_content"))
         return next((seconds for seconds in found if seconds), None)
 
-    def _provider(self, raw: Mapping[str, Any], guid: str | None, url: str | None) -> tuple[str, str] | None:
-        if video := fields.line(_get(raw, "yt_videoid"), longest=50):
-            return "youtube", video
-        if self._podcast_guid and guid:
-            return "podcast", f"{self._podcast_guid}:{guid}"
-        return provider_id(url) if url else None
+
+def _provider(raw: Mapping[str, Any], url: str | None) -> tuple[str, str] | None:
+    if video := fields.line(_get(raw, "yt_videoid"), longest=50):
+        return "youtube", video
+    return provider_id(url) if url else None
 
 
 def _enclosures(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
