@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fascicle.domain.errors import UsageError
-from fascicle.domain.feed import SubscriptionState
+from fascicle.domain.feed import NOBODY_READS, SubscriptionState
 from fascicle.imports.feeds_opml import feeds_opml
 from fascicle.imports.wanted import title_text
 from fascicle.runtime.dependencies import Dependencies
@@ -20,7 +20,7 @@ from starter.feed_named import FeedRef, followed_feed, user_made
 from starter.feed_preview import preview
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
-from starter.user import user_named
+from starter.user import check_name, user_named
 
 app = typer.Typer(help="Feeds: blogs, podcasts and channels into people's inboxes.", no_args_is_help=True)
 
@@ -55,20 +55,23 @@ def subscribe(
     """Follow a feed. What it lists already is history, unless asked for with --backfill."""
 
     async def command() -> None:
-        subscribing.feed_address(url)  # before a person is made
+        check_name(user)
+        own_title, own_folder = _line(title), _folder(folder)
         async with reach() as r:
-            user_id = await user_made(r.dependencies, user)
+            found = await subscribing.find_feed(r.dependencies, url, print_note)
+            user_id = await user_made(r.dependencies, user)  # not for an address that has no feed
             done = await subscribing.subscribe(
                 r.dependencies,
                 r.client,
                 url,
                 user_id,
                 backfill=backfill,
-                title=_line(title),
-                folder=_folder(folder),
-                on_wait=print_note,
+                title=own_title,
+                folder=own_folder,
+                feed=found,
             )
-            row = await followed_feed(r.dependencies, user_id, user, done.source_id)
+            row = await _subscription(r.dependencies, user_id, done.source_id)
+        _say_if_paused(row)
         if as_json:
             told = {"created": done.created, "subscribed": done.subscribed, "backfilled": done.backfilled}
             print_json({"source_id": done.source_id, **told, **row})
@@ -124,7 +127,9 @@ def list_feeds(
 
     async def command() -> None:
         async with database_only() as dependencies:
-            rows = await _subscriptions(dependencies, user)
+            user_id = await _optional_user(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                rows = await subscriptions.listing(connection, user_id)
         if as_json:
             print_json(rows)
             return
@@ -143,7 +148,9 @@ def export(
 
     async def command() -> None:
         async with database_only() as dependencies:
-            rows = await _subscriptions(dependencies, user)
+            user_id = await _optional_user(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                rows = await subscriptions.names(connection, user_id)
         document = feeds_opml(rows)
         if output is None:
             sys.stdout.write(document.decode())
@@ -168,10 +175,25 @@ def feed_hints(feeds: dict[str, int]) -> list[str]:
     return [f"{feeds['failing']} feeds fail: fascicle run list --failed"] if feeds["failing"] else []
 
 
-async def _subscriptions(dependencies: Dependencies, user: str | None) -> list[dict[str, Any]]:
-    user_id = None if user is None else await user_named(dependencies, user)
+def _say_if_paused(row: dict[str, Any]) -> None:
+    """Not for want of readers, which is over with this one."""
+    if row["paused_at"] and row["paused_reason"] != NOBODY_READS:
+        print_note(
+            f"It is paused for everybody: {row['paused_reason'] or 'somebody wanted it so'}. "
+            f"Go on: fascicle source resume {row['id']}"
+        )
+
+
+async def _optional_user(dependencies: Dependencies, user: str | None) -> str | None:
+    return None if user is None else await user_named(dependencies, user)
+
+
+async def _subscription(dependencies: Dependencies, user_id: str, source_id: str) -> dict[str, Any]:
     async with transaction(dependencies.engine) as connection:
-        return await subscriptions.listing(connection, user_id)
+        rows = await subscriptions.listing(connection, user_id, source_id)
+    if not rows:
+        raise UsageError("unknown_feed", "The subscription was ended again at the same moment.")
+    return rows[0]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

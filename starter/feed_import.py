@@ -13,6 +13,7 @@ import typer
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import NOBODY_READS
+from fascicle.domain.urls import address_title
 from fascicle.imports.feeds_opml import WantedFeed, parse_feed_opml
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import feed as feeds
@@ -115,7 +116,7 @@ def _addressed(
 
 
 async def _write(dependencies: Dependencies, user_id: str, by_address: dict[str, WantedFeed]) -> _Written:
-    titles = [(address, feed.title or address) for address, feed in by_address.items()]
+    titles = [(address, feed.title or address_title(address)) for address, feed in by_address.items()]
     async with transaction(dependencies.engine) as connection:
         added = await feed_list.add_many(connection, titles)
         created = dict(added.values())

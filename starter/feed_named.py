@@ -26,7 +26,7 @@ Row = dict[str, Any]
 async def followed_feed(dependencies: Dependencies, user_id: str, user: str, wanted: str) -> Row:
     """The one feed of that name among those a person follows, paused or not."""
     async with transaction(dependencies.engine) as connection:
-        rows = await subscriptions.listing(connection, user_id)
+        rows = await subscriptions.names(connection, user_id)
     found = _chosen(dependencies, rows, wanted)
     if found is None:
         raise UsageError(

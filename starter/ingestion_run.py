@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.domain.errors import UsageError
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
@@ -15,8 +15,7 @@ from starter.context import Reach, database_only, reach, run
 from starter.feed_named import FeedOption, feed_named
 from starter.onboarding import ensure_workflow
 from starter.options import AsJson
-from starter.output import print_facts, print_json, print_line, print_note, print_table
-from starter.source import workflow_status
+from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 
 app = typer.Typer(help="Runs: every look at a feed.", no_args_is_help=True)
 
@@ -88,10 +87,7 @@ def replay(
         if as_json:
             print_json(done)
         else:
-            counts = ", ".join(f"{name} {done[name]}" for name in _COUNTS if done[name])
-            print_line(
-                f"run {run_id} is replayed as {done['id']}: {done['outcome']}, {counts or 'no entries'}"
-            )
+            print_line(f"run {run_id} is replayed as {done['id']}: {done['outcome']}, {plain(_found(done))}")
         if done["outcome"] == "failed":
             raise typer.Exit(1)
 
@@ -121,10 +117,12 @@ async def _replayed(r: Reach, row: dict[str, Any], wait: float) -> dict[str, Any
         async with transaction(r.dependencies.engine) as connection:
             if done := await runs.latest_replay(connection, row["id"], after=newest):
                 return done
-    outcome = (await workflow_status(r.client, source.id)).get("last_outcome", "")
-    if wait and outcome.startswith(f"replay of run {row['id']} failed"):
-        raise PermanentError("replay_failed", f"The {outcome}. See `fascicle source show {source.id}`.")
     return None
+
+
+def _found(row: dict[str, Any]) -> str:
+    counts = ", ".join(f"{name} {row[name]}" for name in _COUNTS if row[name])
+    return counts or row["error"] or "no entries"
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """URLs that people hand in: checked before anything is done with them."""
 
+import re
 from urllib.parse import SplitResult, urlsplit
 
 from fascicle.domain.errors import UsageError
 
 MAX_URL_LENGTH = 2048
+_USER = re.compile("(?<=//)[^/]*@")
 
 
 def parse_http_url(text: str) -> SplitResult:
@@ -18,15 +20,20 @@ def parse_http_url(text: str) -> SplitResult:
         parts = urlsplit(stripped)
         _ = parts.port
     except ValueError as error:
-        raise UsageError("invalid_url", f"{stripped!r} is not a URL: {error}.") from error
+        raise UsageError("invalid_url", f"{place(stripped)!r} is not a URL: {error}.") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             "invalid_url",
-            f"{stripped!r} is not a web address. It should begin with https:// and name a site.",
+            f"{place(stripped)!r} is not a web address. It should begin with https:// and name a site.",
         )
     if parts.username or parts.password:
         raise UsageError("invalid_url", "The URL carries a user name or password; take it out.")
     return parts
+
+
+def place(url: str) -> str:
+    """An address for messages, even one that is none: without the parts that may be secret."""
+    return _USER.sub("", re.split("[?#]", url, maxsplit=1)[0])
 
 
 def page_host(url: str | None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from fascicle.domain.urls import address_title
 from fascicle.imports.wanted import MAX_ROWS, MAX_TITLE, title_text, unusable, url_text
 from fascicle.imports.xml import parse_xml
 
@@ -84,7 +85,10 @@ def _feed(outline: Element, folder: str | None) -> WantedFeed | None:
     url = url_text(_value(outline, "xmlurl"))
     if url is None:
         return None
-    return WantedFeed(url, _name(outline), folder, url_text(_value(outline, "htmlurl")))
+    name = _name(outline)
+    if name and name.startswith(("http://", "https://")):
+        name = None  # readers that know none write the address, secrets and all
+    return WantedFeed(url, name, folder, url_text(_value(outline, "htmlurl")))
 
 
 def _value(outline: Element, wanted: str) -> str | None:
@@ -119,7 +123,7 @@ def _folder(body: Element, folders: dict[str, Element], path: str | None) -> Ele
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, str]:
-    title = row.get("title") or row["url"]
+    title = row.get("title") or address_title(row["url"])
     values = {"type": "rss", "text": title, "title": title, "xmlUrl": row["url"]}
     if row.get("site_url"):
         values["htmlUrl"] = row["site_url"]

@@ -12,6 +12,7 @@ import httpx
 import orjson
 
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.urls import place
 
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
 _BAN_SECONDS = 900.0
@@ -29,8 +30,8 @@ class Answer:
 
     @property
     def place(self) -> str:
-        """The address for people: without its query."""
-        return self.url.partition("?")[0]
+        """The address for messages."""
+        return place(self.url)
 
     @property
     def not_modified(self) -> bool:

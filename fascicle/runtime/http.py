@@ -16,6 +16,7 @@ import httpx
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
+from fascicle.domain.urls import place
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
@@ -133,7 +134,7 @@ class HttpClient:
             if for_good:
                 moved_to = str(request.url)
         raise PermanentError(
-            "too_many_redirects", f"{url} redirects more than {self._limits.max_redirects} times."
+            "too_many_redirects", f"{place(url)} redirects more than {self._limits.max_redirects} times."
         )
 
     async def send(
@@ -184,7 +185,7 @@ class HttpClient:
         try:
             return self._client.build_request("GET", url, params=params, headers=headers)
         except (ValueError, httpx.InvalidURL) as error:
-            raise PermanentError("invalid_url", f"{url[:200]!r} is no address: {error}") from error
+            raise PermanentError("invalid_url", f"{place(url)[:200]!r} is no address: {error}") from error
 
     def _redirected(self, answer: Answer, headers: Mapping[str, str]) -> httpx.Request:
         try:
@@ -257,7 +258,7 @@ class HttpClient:
             raise MustWait("gate_wait", reason, seconds=blocked.seconds, refused=False)
 
     async def _send(self, request: httpx.Request, timeout_seconds: float) -> Answer:
-        place = str(request.url).partition("?")[0]
+        where = place(str(request.url))
         try:
             async with asyncio.timeout(timeout_seconds):
                 response = await self._client.send(request, stream=True)
@@ -266,21 +267,21 @@ class HttpClient:
                 finally:
                     await response.aclose()
         except TimeoutError as error:
-            raise RetryableError("timeout", f"{place} took longer than allowed.") from error
+            raise RetryableError("timeout", f"{where} took longer than allowed.") from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached in time."
             ) from error
         except httpx.TimeoutException as error:
-            raise RetryableError("timeout", f"{place} did not answer in time.") from error
+            raise RetryableError("timeout", f"{where} did not answer in time.") from error
         except httpx.ConnectError as error:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached: {error}"
             ) from error
         except httpx.TransportError as error:
-            raise RetryableError("connection_lost", f"{place} broke off: {error!r}") from error
+            raise RetryableError("connection_lost", f"{where} broke off: {error!r}") from error
         except httpx.DecodingError as error:
-            raise RetryableError("bad_answer", f"{place} answered what cannot be decoded: {error}") from error
+            raise RetryableError("bad_answer", f"{where} answered what cannot be decoded: {error}") from error
         return Answer(response.status_code, str(request.url), response.headers, body)
 
     async def _read_capped(self, response: httpx.Response) -> bytes:
@@ -294,7 +295,8 @@ class HttpClient:
             size += len(chunk)
             if size > self._limits.max_bytes:
                 raise PermanentError(
-                    "too_large", f"{response.url} is larger than {self._limits.max_bytes:,} bytes."
+                    "too_large",
+                    f"{place(str(response.url))} is larger than {self._limits.max_bytes:,} bytes.",
                 )
             parts.append(chunk)
         return b"".join(parts)
@@ -357,5 +359,5 @@ def _redirect_target(answer: Answer) -> str:
         raise RetryableError("bad_answer", f"{answer.place} redirects to nowhere.", http_status=answer.status)
     target = urljoin(answer.url, location)
     if not target.startswith(("http://", "https://")):
-        raise PermanentError("blocked_address", f"{answer.place} redirects to {target[:100]!r}.")
+        raise PermanentError("blocked_address", f"{answer.place} redirects to {place(target)[:100]!r}.")
     return target

@@ -147,10 +147,10 @@ async def give_up(connection: AsyncConnection, *, before: datetime, now: datetim
 
 
 async def forget(connection: AsyncConnection, *, before: datetime) -> int:
-    """Delete what was settled before then. A discarded chapter's letter stays: it keeps polls off it."""
+    """Delete what was settled before then. Discarded letters that keep polls off a job stay."""
     result = await connection.execute(
         text("""delete from dead_letter where settled_at < :before and state <> 'open'
-                  and not (state = 'discarded' and kind = 'ingest')"""),
+                  and not (state = 'discarded' and kind in ('ingest', 'item'))"""),
         {"before": before},
     )
     return result.rowcount

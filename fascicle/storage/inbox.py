@@ -8,18 +8,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.feed import ItemState
 
-# What arrived together is in the order of its publication.
+# The newest of each state by its index, with all that arrived together with the last of them; only those few
+# are looked up. What arrived together is in the order of its publication.
 _LISTING = text("""
 select item.id as item_id, item.title, item.url, coalesce(s.title, source.title) as feed, i.source_id,
   i.state, item.published_at, i.arrived_at, item.author, item.image_url, item.media_url,
   item.duration_seconds, item.language, item.reading_minutes, item.lead
-from inbox_item i
+from unnest(cast(:states as text[])) as wanted (state)
+cross join lateral (
+  select * from inbox_item i where i.user_id = :user_id and i.state = wanted.state
+    and (cast(:source_id as text) is null or i.source_id = :source_id
+         or exists (select from feed_item f where f.item_id = i.item_id and f.source_id = :source_id))
+  order by i.arrived_at desc fetch first (:limit) rows with ties) i
 join item on item.id = i.item_id
 left join source on source.id = i.source_id
 left join subscription s on s.user_id = i.user_id and s.source_id = i.source_id
-where i.user_id = :user_id and i.state = any(:states)
-  and (cast(:source_id as text) is null or i.source_id = :source_id
-       or exists (select from feed_item f where f.item_id = i.item_id and f.source_id = :source_id))
 order by i.arrived_at desc, item.published_at desc nulls last, item.id desc limit :limit
 """)
 

@@ -36,7 +36,8 @@ async def hold(connection: AsyncConnection, source_id: str) -> Interest:
 async def unread(connection: AsyncConnection, source_ids: Sequence[str]) -> set[str]:
     """Those that nobody reads at the moment; nobody else changes that until the end of the transaction."""
     await connection.execute(
-        text("select from source where id = any(:ids) order by id for update"), {"ids": list(source_ids)}
+        text("select from feed where source_id = any(:ids) order by source_id for update"),
+        {"ids": list(source_ids)},
     )
     rows = await connection.execute(
         text("""select id from unnest(cast(:ids as text[])) as wanted (id)
@@ -111,28 +112,58 @@ async def backfill(
     return list(rows.scalars())
 
 
-_LISTING = """
+# Each feed and each inbox is counted once: two counts for each row of a long list take a minute.
+_LISTING = text("""
+with chosen as (
+  select s.* from subscription s
+  where s.state <> 'UNSUBSCRIBED' and (cast(:user_id as text) is null or s.user_id = :user_id)
+    and (cast(:source_id as text) is null or s.source_id = :source_id)
+), listed as (
+  select * from (select distinct source_id from chosen) feeds
+  cross join lateral (select count(*) as items from feed_item f where f.source_id = feeds.source_id) counted
+), waiting as (
+  select user_id, source_id, count(*) as inbox from inbox_item
+  where state = 'INBOX' and (cast(:user_id as text) is null or user_id = :user_id)
+    and source_id in (select source_id from chosen) group by user_id, source_id
+)
 select source.id, coalesce(s.title, source.title) as title, source.title as feed_title, feed.url,
   source.url as site_url, feed.kind, s.state, s.folder, app_user.name as "user",
   source.cadence, source.circuit, source.last_checked_at, source.last_success_at, source.last_new_at,
   source.next_check_at, source.next_check_reason, source.paused_at, source.paused_reason,
   source.failure_count, source.last_error_code, source.last_error, feed.gone_at, feed.moved_to,
-  s.created_at as subscribed_at,
-  (select count(*) from feed_item where feed_item.source_id = source.id) as items,
-  (select count(*) from inbox_item i where i.user_id = s.user_id and i.source_id = source.id
-     and i.state = 'INBOX') as inbox
+  s.created_at as subscribed_at, coalesce(listed.items, 0) as items, coalesce(waiting.inbox, 0) as inbox
+from chosen s
+join source on source.id = s.source_id and source.removed_at is null
+join feed on feed.source_id = source.id
+join app_user on app_user.id = s.user_id
+left join listed on listed.source_id = s.source_id
+left join waiting on waiting.source_id = s.source_id and waiting.user_id = s.user_id
+order by app_user.name, s.folder nulls first, lower(coalesce(s.title, source.title)), source.id
+""")
+
+
+async def listing(
+    connection: AsyncConnection, user_id: str | None = None, source_id: str | None = None
+) -> list[dict[str, Any]]:
+    """Subscriptions as people see them: of one person or all, to one feed or all."""
+    rows = await connection.execute(_LISTING, {"user_id": user_id, "source_id": source_id})
+    return [dict(row) for row in rows.mappings()]
+
+
+_NAMES = text("""
+select source.id, coalesce(s.title, source.title) as title, feed.url, source.url as site_url, s.folder
 from subscription s
 join source on source.id = s.source_id and source.removed_at is null
 join feed on feed.source_id = source.id
 join app_user on app_user.id = s.user_id
 where s.state <> 'UNSUBSCRIBED' and (cast(:user_id as text) is null or s.user_id = :user_id)
 order by app_user.name, s.folder nulls first, lower(coalesce(s.title, source.title)), source.id
-"""
+""")
 
 
-async def listing(connection: AsyncConnection, user_id: str | None = None) -> list[dict[str, Any]]:
-    """Subscriptions as people see them."""
-    rows = await connection.execute(text(_LISTING), {"user_id": user_id})
+async def names(connection: AsyncConnection, user_id: str | None = None) -> list[dict[str, Any]]:
+    """What subscriptions are called and where they are, without all that has to be counted."""
+    rows = await connection.execute(_NAMES, {"user_id": user_id})
     return [dict(row) for row in rows.mappings()]
 
 

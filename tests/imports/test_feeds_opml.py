@@ -20,13 +20,15 @@ def test_i7_folders_titles_and_pages_are_kept_in_the_order_of_the_file() -> None
           <outline text="short" title=" The  Blog " type="rss" xmlUrl="https://b.test/rss" htmlUrl="https://b.test/"/>
         </outline><outline text="Daily" xmlurl=" https://d.test/feed "/></outline>
         <outline text="YouTube Subscriptions"><outline text="Panels" XMLURL="{YOUTUBE}"/></outline>
-        <outline xmlUrl="https://n.test/"/>""")
+        <outline xmlUrl="https://n.test/"/>
+        <outline text="https://p.test/?auth=secret" xmlUrl="https://p.test/?auth=secret"/>""")
     )
     assert feeds == [
         WantedFeed("https://b.test/rss", "The Blog", "News/Tech & more", "https://b.test/"),
         WantedFeed("https://d.test/feed", "Daily", "News"),
         WantedFeed(YOUTUBE, "Panels", "YouTube Subscriptions"),
         WantedFeed("https://n.test/"),
+        WantedFeed("https://p.test/?auth=secret"),
     ]
     assert feeds.notes == ()
 

@@ -20,6 +20,7 @@ from fascicle.storage.run import Run
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 A, B = "https://a.test/feed", "https://b.test/feed"
+JOB = "a:k"
 
 
 @pytest.fixture
@@ -67,6 +68,22 @@ async def deliver(
     )
 
 
+async def bury(
+    connection: AsyncConnection, kind: str, *, job_input: dict[str, Any], at: datetime = NOW
+) -> int:
+    error = ErrorRecord(error_type="X", error_code="bad_entry", message="no", retryable=False)
+    return await dead_letter.bury(
+        connection,
+        kind=kind,
+        job_key=JOB,
+        workflow_id="w",
+        job_input=job_input,
+        error=error,
+        attempts=1,
+        now=at,
+    )
+
+
 async def titles(connection: AsyncConnection, user_id: str, **options: Any) -> list[str]:
     options = {"state": ItemState.INBOX, "limit": 10, **options}
     return [row["title"] for row in await inbox.listing(connection, user_id, **options)]
@@ -88,6 +105,57 @@ async def test_i7_an_inbox_is_newest_first_by_state_and_by_feed(engine: AsyncEng
         assert await titles(connection, ann) == ["earlier"]
         assert await titles(connection, ann, state=ItemState.ARCHIVED) == ["later", "old"]
         assert await titles(connection, ann, state=None) == ["later", "earlier", "old"]
+
+
+async def test_i7_what_arrived_together_is_cut_by_its_dates_not_by_chance(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        ann, (a,) = await follow(connection, "ann", A)
+        ids = [
+            await item(connection, f"{day} days old", a, published_at=NOW - timedelta(days=day))
+            for day in (3, 1, 4, 2)
+        ]
+        await deliver(connection, ann, a, *ids, at=NOW)
+        await inbox.set_state(connection, ann, ids[1:2], ItemState.ARCHIVED)
+        assert await titles(connection, ann, limit=2) == ["2 days old", "3 days old"]
+        assert await titles(connection, ann, state=None, limit=2) == ["1 days old", "2 days old"]
+
+
+async def test_i7_subscriptions_are_listed_with_what_they_brought(engine: AsyncEngine) -> None:
+    async with transaction(engine) as connection:
+        ann, (a, b) = await follow(connection, "ann", A, B)
+        ben, _ = await follow(connection, "ben", A)
+        one, other = await item(connection, "one", a), await item(connection, "other", a)
+        await deliver(connection, ann, a, one, other, at=NOW)
+        await deliver(connection, ben, a, one, at=NOW)
+        await inbox.set_state(connection, ann, [one], ItemState.ARCHIVED)
+
+        async def counts(*only: str | None) -> list[tuple[Any, ...]]:
+            rows = await subscriptions.listing(connection, *only)
+            return [(row["user"], row["id"], row["items"], row["inbox"]) for row in rows]
+
+        assert await counts() == [("ann", a, 2, 1), ("ann", b, 0, 0), ("ben", a, 2, 1)]
+        assert await counts(ann) == [("ann", a, 2, 1), ("ann", b, 0, 0)]
+        assert await counts(ann, b) == [("ann", b, 0, 0)]
+        await subscriptions.set_state(connection, ann, a, SubscriptionState.UNSUBSCRIBED)
+        assert await counts() == [("ann", b, 0, 0), ("ben", a, 2, 1)]
+        named = [(row["id"], row["title"], row["url"]) for row in await subscriptions.names(connection)]
+        assert named == [(b, "b", B), (a, "a", A)]
+        assert [row["id"] for row in await subscriptions.names(connection, ann)] == [b]
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "left"),
+    [("item", "discarded", 1), ("ingest", "discarded", 1), ("item", "resolved", 0), ("poll", "discarded", 0)],
+)
+async def test_i6_a_letter_that_keeps_polls_off_its_job_is_not_forgotten(
+    engine: AsyncEngine, kind: str, state: str, left: int
+) -> None:
+    async with transaction(engine) as connection:
+        letter = await bury(connection, kind, job_input={})
+        await dead_letter.settle(connection, letter, state, NOW)
+        await dead_letter.forget(connection, before=NOW + timedelta(days=1))
+        assert len(await dead_letter.listing(connection, state=None, limit=9)) == left
+        assert len(await dead_letter.settled_jobs(connection, kind, [JOB])) == left
 
 
 async def test_i7_a_state_is_one_persons(engine: AsyncEngine) -> None:
@@ -172,17 +240,7 @@ async def test_i6_runs_are_listed_newest_first_with_what_they_left_undone(engine
                 Run(a, "idle", NOW + timedelta(hours=2), NOW, replay_of=1),
             )
         ]
-        error = ErrorRecord(error_type="X", error_code="bad_entry", message="no", retryable=False)
-        letter = await dead_letter.bury(
-            connection,
-            kind="item",
-            job_key=f"{a}:k",
-            workflow_id="w",
-            job_input={"source_id": a},
-            error=error,
-            attempts=1,
-            now=NOW + timedelta(hours=1),
-        )
+        letter = await bury(connection, "item", job_input={"source_id": a}, at=NOW + timedelta(hours=1))
         listed = await runs.listing(connection, limit=10)
         assert [row["id"] for row in listed] == ids[::-1]
         assert [row["document_kept"] for row in listed] == [False, False, False, True]

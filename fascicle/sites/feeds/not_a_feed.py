@@ -3,6 +3,7 @@
 import re
 
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.urls import place
 from fascicle.sites.feeds.document import PAGE_ROOTS, root_start
 from fascicle.sites.feeds.fields import line
 
@@ -17,7 +18,7 @@ _PAGE_TAGS = PAGE_ROOTS | {"title", "meta", "script", "div", "p", "h1", "center"
 
 
 def not_a_feed(text: str, url: str) -> PermanentError:
-    return PermanentError("not_a_feed", f"{url.partition('?')[0]} answered {_description(text)}.")
+    return PermanentError("not_a_feed", f"{place(url)} answered {_description(text)}.")
 
 
 def _description(text: str) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import FeedKind, ParsedFeed
+from fascicle.domain.urls import place
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
 from fascicle.sites.feeds.keys import as_episode, is_empty, with_keys
@@ -58,9 +59,8 @@ def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
     try:
         feed = xml_feed(found, itunes=_has_itunes(document), url=url, now=now, most=most)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
-        place = url.partition("?")[0]
         raise PermanentError(
-            "not_a_feed", f"{place} answered a feed that makes no sense: {error!r}."
+            "not_a_feed", f"{place(url)} answered a feed that makes no sense: {error!r}."
         ) from error
     whole_feed = feed.model_copy(update={"entries_total": feed.entries_total + dropped})
     return _finished(whole_feed, podcast=podcast_guid(found["feed"]))

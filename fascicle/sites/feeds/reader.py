@@ -7,6 +7,7 @@ from typing import Self
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.urls import place
 from fascicle.sites.feeds.parse import parse_feed
 from fascicle.sites.feeds.process import CHILD, Children, Gone
 
@@ -45,7 +46,7 @@ class FeedReader:
         except TimeoutError:
             raise PermanentError(
                 "parser_timeout",
-                f"{_place(url)} cannot be read: its {len(body)} bytes took longer than {self._seconds:g} s.",
+                f"{place(url)} cannot be read: its {len(body)} bytes took longer than {self._seconds:g} s.",
             ) from None
 
     async def close(self) -> None:
@@ -70,10 +71,5 @@ class FeedReader:
             return await asyncio.to_thread(ParsedFeed.model_validate_json, payload)
         raise PermanentError(
             "parser_crashed",
-            f"{_place(url)} cannot be read: its {len(body)} bytes end the process that reads them.",
+            f"{place(url)} cannot be read: its {len(body)} bytes end the process that reads them.",
         )
-
-
-def _place(url: str) -> str:
-    """The address for people: without its query."""
-    return url.partition("?")[0]

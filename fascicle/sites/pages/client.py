@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.item_page import OEmbed, PageMetadata
-from fascicle.domain.urls import parse_http_url
+from fascicle.domain.urls import parse_http_url, place
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites.pages.oembed import asking, parse_oembed, service_of, services
@@ -60,7 +60,7 @@ class Pages:
             if answer.status not in _REDIRECTS:
                 return Page(answer.url, answer.headers.get("content-type"), answer.body)
             target = _redirect_target(answer)
-        raise PermanentError("too_many_redirects", f"{url} redirects in a circle.")
+        raise PermanentError("too_many_redirects", f"{place(url)} redirects in a circle.")
 
     async def embedded(self, address: str) -> OEmbed:
         """What the service at that address of its oEmbed says."""
@@ -104,7 +104,7 @@ class Pages:
         try:
             host = parse_http_url(url).hostname
         except UsageError as error:
-            raise PermanentError("blocked_address", f"{url[:200]!r} is no web address.") from error
+            raise PermanentError("blocked_address", f"{place(url)[:200]!r} is no web address.") from error
         return Gated(f"page:{host}", self._gate)
 
 

@@ -9,6 +9,7 @@ import orjson
 
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.item_page import OEmbed
+from fascicle.domain.urls import place
 from fascicle.sites.pages import values
 
 _LONGEST_ANSWER = 200_000
@@ -107,5 +108,5 @@ def _object(body: bytes, url: str) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         said = None
     if not isinstance(said, dict):
-        raise RetryableError("bad_answer", f"{url.partition('?')[0]} answered what is no oEmbed.")
+        raise RetryableError("bad_answer", f"{place(url)} answered what is no oEmbed.")
     return said
