@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import asyncpg
+import hypothesis
 import pytest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -33,6 +34,11 @@ TEMPORAL_FOR_TESTS = {
 # A handful of Temporal servers share few cores here: on one thread each, that rarely looks for garbage,
 # they take two thirds of the CPU.
 _GO_FOR_TESTS = {"GOMAXPROCS": "1", "GOGC": "800"}
+
+
+# Fewer examples than the hundred that are usual: the suite runs often. A slow machine is no failure.
+hypothesis.settings.register_profile("suite", max_examples=40, deadline=None)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -175,7 +175,7 @@ async def test_terminal_signals_environment_and_folder(supervisor: Supervisor, t
         name="worker", argv=[sys.executable, "-c", code], env={"FLAVOUR": "plum"}, cwd=tmp_path / "run"
     )
     process = await supervisor.start(command)
-    await until(lambda: process.log_path.read_text())
+    await until(lambda: process.log_path.read_text().endswith("\n"))
     assert process.log_path.read_text() == f"True plum {tmp_path / 'run'}\n"
 
 
