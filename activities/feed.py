@@ -32,7 +32,7 @@ from fascicle.storage import run as runs
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from fascicle.storage.feed import Feed
-from fascicle.storage.run import Outcome
+from fascicle.storage.run import Document, Outcome
 from fascicle.storage.source import Source
 
 # So many are started with the poll; the rest comes with the next one, or with `reconcile`.
@@ -100,14 +100,15 @@ class FeedActivities:
             if source is None or feed is None or document is None or document.source_id != source.id:
                 return ReplayRunResult(told=f"there is no run {replay.run_id}")
             look = Look(source, feed, replay.now, replay_of=replay.run_id)
-            body, content_type = document.body, document.content_type
-            if body is None:
-                try:
-                    fetched = await self._feeds.fetch(feed.url)
-                except MustWait as wait:
-                    return ReplayRunResult(wait=as_wait(wait))
-                body, content_type = fetched.body, fetched.content_type
-            return await self._read_again(look, body, content_type)
+            try:
+                return await self._replay(look, document)
+            except MustWait as wait:
+                return ReplayRunResult(wait=as_wait(wait))
+            except PermanentError as error:
+                failed = failed_run(source.id, look.now, error.record(stage="replay"))
+                async with transaction(self._engine) as connection:
+                    await runs.record(connection, replace(failed, replay_of=look.replay_of))
+                raise
 
     @activity.defn
     async def store_item(self, wanted: StoreItemInput) -> StoreItemResult:
@@ -199,14 +200,12 @@ class FeedActivities:
             return False
         return bool({entry.key for entry in there.entries} & {entry.key for entry in parsed.entries})
 
-    async def _read_again(self, look: Look, body: bytes, content_type: str | None) -> ReplayRunResult:
-        try:
-            parsed = await self._feeds.read_document(body, url=look.feed.url, content_type=content_type)
-        except PermanentError as error:
-            failed = failed_run(look.source.id, look.now, error.record(stage="replay"))
-            async with transaction(self._engine) as connection:
-                await runs.record(connection, replace(failed, replay_of=look.replay_of))
-            raise
+    async def _replay(self, look: Look, document: Document) -> ReplayRunResult:
+        body, content_type = document.body, document.content_type
+        if body is None:
+            fetched = await self._feeds.fetch(look.feed.url)
+            body, content_type = fetched.body, fetched.content_type
+        parsed = await self._feeds.read_document(body, url=look.feed.url, content_type=content_type)
         async with transaction(self._engine) as connection:
             stored = await self._books.keep_replay(connection, look, parsed)
             if stored is None:

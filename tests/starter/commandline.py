@@ -124,7 +124,11 @@ class Process:
 def start_up(folder: Path, env: Mapping[str, str], *options: str) -> Process:
     """`fascicle up` on `folder`/data, ready."""
     process = Process([FASCICLE, "up", *options], cwd=folder, env=env, log=folder / "up.log")
-    process.until_said("try: fascicle status", times=process.said().count("stopped  ") + 1)
+    try:
+        process.until_said("try: fascicle status", times=process.said().count("stopped  ") + 1, seconds=120)
+    except BaseException:
+        process.__exit__(None, None, None)  # a stack that nobody ends slows down all that comes after
+        raise
     return process
 
 
