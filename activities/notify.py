@@ -53,13 +53,13 @@ class AnnounceResult(BaseModel):
 
 class DeliverInput(BaseModel):
     chapter_id: int | None = None
-    fic_key: str | None = None
+    job_key: str | None = None
     """Neither: digests."""
     now: datetime
 
     @property
     def about(self) -> About:
-        return self.chapter_id if self.fic_key is None else self.fic_key
+        return self.chapter_id if self.job_key is None else self.job_key
 
 
 class ComposeInput(BaseModel):
@@ -303,7 +303,7 @@ async def _bury(
         workflow_id=activity.info().workflow_id or "",
         job_input={
             "chapter_id": deliver.chapter_id,
-            "fic_key": deliver.fic_key,
+            "job_key": deliver.job_key,
             "delivery_id": delivery_id,
         },
         error=error,

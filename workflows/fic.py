@@ -201,7 +201,7 @@ class ParseFicWorkflow:
     async def _deliver(self) -> None:
         await workflow.execute_activity_method(
             NotifyActivities.deliver_due,
-            DeliverInput(fic_key=self._ref.key, now=workflow.now()),
+            DeliverInput(job_key=self._ref.key, now=workflow.now()),
             task_queue=DELIVER_QUEUE,
             start_to_close_timeout=timedelta(minutes=30),
             heartbeat_timeout=timedelta(seconds=15),

@@ -36,7 +36,7 @@ async def open_job(connection: AsyncConnection, ref: FicRef, now: datetime) -> b
         text("""insert into fic_job (key, site, kind, site_id, url, queued_at, round)
                 select cast(:key as text), :site, :kind, :id, :url, cast(:now as timestamptz),
                   coalesce(max(round), 0) + 1
-                from fic_notice where job_key = :key on conflict (key) do nothing"""),
+                from notice where job_key = :key on conflict (key) do nothing"""),
         {"key": ref.key, "now": now} | ref.model_dump(),
     )
     return made.rowcount == 1
@@ -231,7 +231,7 @@ async def clear(connection: AsyncConnection, key: str) -> bool:
     gone = await connection.execute(text("delete from fic_job where key = :key"), {"key": key})
     await connection.execute(text("delete from fic_page where job_key = :key"), {"key": key})
     await connection.execute(
-        text("""update delivery set state = 'discarded' where fic_key = :key and state = 'pending'"""),
+        text("""update delivery set state = 'discarded' where job_key = :key and state = 'pending'"""),
         {"key": key},
     )
     return gone.rowcount == 1
@@ -244,7 +244,7 @@ async def unfinished(
     rows = await connection.execute(
         text(f"""select key, site, kind, site_id as id, url from fic_job job
                  where (cast(:key as text) is null or key = :key) and ({WAITING} or exists (
-                   select 1 from delivery d where d.fic_key = job.key and d.state in ('pending', 'sending')))
+                   select 1 from delivery d where d.job_key = job.key and d.state in ('pending', 'sending')))
                  order by {TURN_AT}, key limit :limit"""),
         {"key": key, "limit": limit},
     )
@@ -260,7 +260,7 @@ async def neglected(connection: AsyncConnection, before: datetime, limit: int) -
                    where {WAITING} order by site, {TURN_AT}, key)
                  select job.key, site, kind, site_id as id, url from fic_job job
                  where key in (select key from first where turn_at < :before)
-                    or exists (select 1 from delivery d where d.fic_key = job.key
+                    or exists (select 1 from delivery d where d.job_key = job.key
                          and d.state in ('pending', 'sending') and d.next_attempt_at < :before)
                     or (not {WAITING} and exists (
                          select 1 from discord_reply r where r.job_key = job.key and r.state = 'open'
@@ -280,7 +280,7 @@ async def forget_finished(connection: AsyncConnection, before: datetime) -> int:
     for forgotten in (
         "fic_page where created_at < :before",
         "discord_reply where created_at < :before",
-        """fic_notice n where created_at < :before
+        """notice n where created_at < :before
            and not exists (select 1 from fic_job job where job.key = n.job_key)""",
     ):
         await connection.execute(text(f"delete from {forgotten}"), {"before": before})

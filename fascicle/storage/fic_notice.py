@@ -17,26 +17,26 @@ with event as (
   select s.user_id, s.waits_until from fic_subscriber s
   join event on s.job_key = key and s.round = event.round
 ), noticed as (
-  insert into fic_notice (job_key, round, event, user_id, title, body, created_at)
+  insert into notice (job_key, round, event, user_id, title, body, created_at)
   select key, round, event, user_id, title, body, now from event, (
     select user_id from subscribed
     union all select null from channel where purpose = :purpose) as people
   on conflict do nothing returning id, user_id
 )
-insert into delivery (fic_notice_id, fic_key, channel_id, next_attempt_at)
+insert into delivery (notice_id, job_key, channel_id, next_attempt_at)
 select n.id, key, c.id,
   greatest(now, s.waits_until + cast(:heard_within as interval))
 from event, noticed n left join subscribed s on s.user_id = n.user_id
 join channel c on c.user_id = n.user_id or (n.user_id is null and c.purpose = :purpose)
-on conflict (fic_notice_id, channel_id) do nothing
+on conflict (notice_id, channel_id) do nothing
 """)
 
 
 # That it is being read is no news once it has been.
 _DROP_START = text("""
-update delivery d set state = 'discarded' from fic_notice n
-where n.id = d.fic_notice_id and n.job_key = :key and n.round = :round and n.event = 'start'
-  and d.fic_key = :key and d.state = 'pending'
+update delivery d set state = 'discarded' from notice n
+where n.id = d.notice_id and n.job_key = :key and n.round = :round and n.event = 'start'
+  and d.job_key = :key and d.state = 'pending'
 """)
 
 
@@ -56,14 +56,14 @@ async def notify(
 async def answered(connection: AsyncConnection, key: str, round_: int, user_id: str, now: datetime) -> bool:
     """They had the answer at the counter: it is not sent after them. True: it would have been."""
     await connection.execute(
-        text("""update fic_notice set answered_at = :now
+        text("""update notice set answered_at = :now
                 where job_key = :key and round = :round and user_id = :user_id and answered_at is null"""),
         {"key": key, "round": round_, "user_id": user_id, "now": now},
     )
     spared = await connection.execute(
-        text("""update delivery d set state = 'discarded' from fic_notice n
-                where n.id = d.fic_notice_id and n.job_key = :key and n.round = :round
-                  and n.user_id = :user_id and d.fic_key = :key and d.state = 'pending'"""),
+        text("""update delivery d set state = 'discarded' from notice n
+                where n.id = d.notice_id and n.job_key = :key and n.round = :round
+                  and n.user_id = :user_id and d.job_key = :key and d.state = 'pending'"""),
         {"key": key, "round": round_, "user_id": user_id},
     )
     return spared.rowcount > 0

@@ -1,4 +1,4 @@
-"""Tables of the fics (F1–F9): what was read, the queue, who waits for what, what they are told."""
+"""Tables of the fics (F1–F9): what was read, the queue, who waits for what."""
 
 from sqlalchemy import (
     Boolean,
@@ -11,7 +11,6 @@ from sqlalchemy import (
     LargeBinary,
     Table,
     Text,
-    UniqueConstraint,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -149,24 +148,6 @@ fic_subscriber = Table(
     time("waits_until"),
     time("subscribed_at", now=True),
     Index("ix_fic_subscriber_user_id", "user_id"),
-)
-
-fic_notice = Table(
-    "fic_notice",
-    metadata,
-    big_id(),
-    Column("job_key", Text, nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("event", Text, nullable=False),
-    # Null: the community's channel.
-    Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE")),
-    Column("title", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    time("created_at", now=True),
-    # When they had the answer at the counter already.
-    time("answered_at"),
-    UniqueConstraint("job_key", "round", "event", "user_id", postgresql_nulls_not_distinct=True),
-    CheckConstraint("event in ('start', 'done', 'failed')", name="event"),
 )
 
 # Replies on Discord that are edited when their job moves on; editing twice does no harm.

@@ -82,7 +82,7 @@ async def listing(
 async def subscribers(connection: AsyncConnection, key: str) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text("""select u.name as user, s.round, s.note, s.tags, s.subscribed_at,
-                  (select array_agg(n.event order by n.id) from fic_notice n
+                  (select array_agg(n.event order by n.id) from notice n
                    where n.job_key = s.job_key and n.user_id = s.user_id and n.round = s.round) as told
                 from fic_subscriber s join app_user u on u.id = s.user_id where s.job_key = :key
                 order by s.subscribed_at, u.name"""),

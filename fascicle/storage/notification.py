@@ -207,7 +207,7 @@ async def due(connection: AsyncConnection, about: About, *, now: datetime, limit
                   coalesce(series.title, '') as series, c.raw_number as number, {LINK} as link,
                   coalesce(c.title, f.title) as title, f.body
                 from delivery d join channel on channel.id = d.channel_id
-                left join fic_notice f on f.id = d.fic_notice_id
+                left join notice f on f.id = d.notice_id
                 left join logical_chapter c on c.id = d.chapter_id
                 left join series on series.id = c.series_id
                 left join app_user u on u.id = channel.user_id
@@ -241,7 +241,7 @@ async def unsettled_at(connection: AsyncConnection, about: About) -> datetime | 
 def _subject(about: About) -> str:
     if about is None:
         return "d.digest_id is not null"
-    return "d.fic_key = :id" if isinstance(about, str) else "d.chapter_id = :id"
+    return "d.job_key = :id" if isinstance(about, str) else "d.chapter_id = :id"
 
 
 async def claim(connection: AsyncConnection, delivery_id: int, now: datetime) -> bool:

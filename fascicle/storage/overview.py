@@ -159,7 +159,7 @@ async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[
                   f.title as fic
                 from delivery d join channel on channel.id = d.channel_id
                 left join app_user u on u.id = channel.user_id
-                left join fic_notice f on f.id = d.fic_notice_id
+                left join notice f on f.id = d.notice_id
                 left join logical_chapter c on c.id = d.chapter_id
                 left join series on series.id = c.series_id
                 where d.sent_at > :since and d.state = 'sent' order by d.sent_at limit 1000"""),

@@ -223,18 +223,38 @@ notification = Table(
     ),
 )
 
+# What people are told of a job they asked for: a fic, a request. Its words are settled when it is made.
+notice = Table(
+    "notice",
+    metadata,
+    big_id(),
+    # A fic's key, or the workflow's id of a request.
+    Column("job_key", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("event", Text, nullable=False),
+    # Null: the community's channel.
+    Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE")),
+    Column("title", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    time("created_at", now=True),
+    # When they had the answer at the counter already.
+    time("answered_at"),
+    UniqueConstraint("job_key", "round", "event", "user_id", postgresql_nulls_not_distinct=True),
+    CheckConstraint("event in ('start', 'done', 'failed')", name="event"),
+)
+
 delivery = Table(
     "delivery",
     metadata,
     big_id(),
-    # About one chapter, about all of a digest, or about a fic.
+    # About one chapter, about all of a digest, or about a job that somebody asked for.
     Column("notification_id", ForeignKey("notification.id", ondelete="CASCADE")),
     Column("digest_id", ForeignKey("digest.id", ondelete="CASCADE")),
-    Column("fic_notice_id", ForeignKey("fic_notice.id", ondelete="CASCADE")),
+    Column("notice_id", ForeignKey("notice.id", ondelete="CASCADE")),
     reference("channel_id", "channel.id"),
     # Held here as well so that the deliveries of one chapter are one index range.
     Column("chapter_id", BigInteger),
-    Column("fic_key", Text),
+    Column("job_key", Text),
     Column("state", Text, nullable=False, server_default="pending"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     time("next_attempt_at", now=True),
@@ -243,8 +263,8 @@ delivery = Table(
     Column("last_error", Text),
     UniqueConstraint("notification_id", "channel_id"),
     UniqueConstraint("digest_id", "channel_id"),
-    UniqueConstraint("fic_notice_id", "channel_id"),
-    CheckConstraint("num_nonnulls(notification_id, digest_id, fic_notice_id) = 1", name="one_subject"),
+    UniqueConstraint("notice_id", "channel_id"),
+    CheckConstraint("num_nonnulls(notification_id, digest_id, notice_id) = 1", name="one_subject"),
     CheckConstraint(
         "state in ('pending', 'sending', 'sent', 'failed', 'unconfirmed', 'discarded')", name="state"
     ),
@@ -260,9 +280,9 @@ delivery = Table(
         postgresql_where=text("digest_id is not null and state in ('pending', 'sending')"),
     ),
     Index(
-        "ix_delivery_unfinished_fic",
-        "fic_key",
-        postgresql_where=text("fic_key is not null and state in ('pending', 'sending')"),
+        "ix_delivery_unfinished_job",
+        "job_key",
+        postgresql_where=text("job_key is not null and state in ('pending', 'sending')"),
     ),
 )
 

@@ -9,7 +9,7 @@ _JOBS = "select url, state from fic_job"
 _NOTICES = """
 select u.name, n.job_key, n.event, n.title, n.body, d.state,
   exists (select 1 from dead_letter l where l.kind = 'deliver' and l.job_key = d.id::text) as has_letter
-from fic_notice n join app_user u on u.id = n.user_id join delivery d on d.fic_notice_id = n.id"""
+from notice n join app_user u on u.id = n.user_id join delivery d on d.notice_id = n.id"""
 _OPEN = """
 select (select count(*) from fic_job where state in ('pending', 'processing'))
      + (select count(*) from delivery where state in ('pending', 'sending'))"""

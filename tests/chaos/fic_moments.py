@@ -21,7 +21,7 @@ DELIVERIES_AT_ONCE = 2
 
 _DELIVERY = """
 select d.state, exists (select 1 from dead_letter l where l.kind = 'deliver' and l.job_key = d.id::text)
-from delivery d where d.fic_key = :key"""
+from delivery d where d.job_key = :key"""
 
 
 @dataclass(frozen=True)

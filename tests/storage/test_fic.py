@@ -121,7 +121,7 @@ async def test_f8_with_a_job_that_was_done_long_ago_goes_what_was_said_of_it(eng
         await jobs.finish(connection, _ref(1).key, 1, JobState.DONE, now=NOW)
         assert await jobs.forget_finished(connection, NOW + timedelta(days=1)) == 1
         left = await connection.execute(
-            text("select fic_key from delivery join fic_notice n on n.id = fic_notice_id")
+            text("select d.job_key from delivery d join notice n on n.id = d.notice_id")
         )
         assert list(left.scalars()) == [_ref(2).key]
 

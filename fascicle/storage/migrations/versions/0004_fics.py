@@ -125,7 +125,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("state = 'open'"),
     )
     op.create_table(
-        "fic_notice",
+        "notice",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("job_key", sa.Text(), nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
@@ -135,17 +135,17 @@ def upgrade() -> None:
         sa.Column("body", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("answered_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("event in ('start', 'done', 'failed')", name=op.f("ck_fic_notice_event")),
+        sa.CheckConstraint("event in ('start', 'done', 'failed')", name=op.f("ck_notice_event")),
         sa.ForeignKeyConstraint(
-            ["user_id"], ["app_user.id"], name=op.f("fk_fic_notice_user_id"), ondelete="CASCADE"
+            ["user_id"], ["app_user.id"], name=op.f("fk_notice_user_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_fic_notice")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_notice")),
         sa.UniqueConstraint(
             "job_key",
             "round",
             "event",
             "user_id",
-            name=op.f("uq_fic_notice_job_key_round_event_user_id"),
+            name=op.f("uq_notice_job_key_round_event_user_id"),
             postgresql_nulls_not_distinct=True,
         ),
     )
@@ -196,23 +196,23 @@ def upgrade() -> None:
     op.add_column("channel", sa.Column("purpose", sa.Text(), nullable=True))
     op.alter_column("channel", "user_id", existing_type=sa.TEXT(), nullable=True)
     op.create_index("uq_channel_purpose", "channel", ["purpose"], unique=True)
-    op.add_column("delivery", sa.Column("fic_notice_id", sa.BigInteger(), nullable=True))
-    op.add_column("delivery", sa.Column("fic_key", sa.Text(), nullable=True))
+    op.add_column("delivery", sa.Column("notice_id", sa.BigInteger(), nullable=True))
+    op.add_column("delivery", sa.Column("job_key", sa.Text(), nullable=True))
     op.create_index(
-        "ix_delivery_unfinished_fic",
+        "ix_delivery_unfinished_job",
         "delivery",
-        ["fic_key"],
+        ["job_key"],
         unique=False,
-        postgresql_where=sa.text("fic_key is not null and state in ('pending', 'sending')"),
+        postgresql_where=sa.text("job_key is not null and state in ('pending', 'sending')"),
     )
     op.create_unique_constraint(
-        op.f("uq_delivery_fic_notice_id_channel_id"), "delivery", ["fic_notice_id", "channel_id"]
+        op.f("uq_delivery_notice_id_channel_id"), "delivery", ["notice_id", "channel_id"]
     )
     op.create_foreign_key(
-        op.f("fk_delivery_fic_notice_id"),
+        op.f("fk_delivery_notice_id"),
         "delivery",
-        "fic_notice",
-        ["fic_notice_id"],
+        "notice",
+        ["notice_id"],
         ["id"],
         ondelete="CASCADE",
     )
@@ -223,16 +223,16 @@ def upgrade() -> None:
     op.create_check_constraint(
         op.f("ck_delivery_one_subject"),
         "delivery",
-        "num_nonnulls(notification_id, digest_id, fic_notice_id) = 1",
+        "num_nonnulls(notification_id, digest_id, notice_id) = 1",
     )
 
 
 def downgrade() -> None:
-    op.execute("delete from delivery where fic_notice_id is not null")
+    op.execute("delete from delivery where notice_id is not null")
     op.execute("delete from channel where user_id is null")
     op.drop_constraint(op.f("ck_delivery_one_subject"), "delivery")
-    op.drop_column("delivery", "fic_key")
-    op.drop_column("delivery", "fic_notice_id")
+    op.drop_column("delivery", "job_key")
+    op.drop_column("delivery", "notice_id")
     op.create_check_constraint(
         op.f("ck_delivery_one_subject"), "delivery", "num_nonnulls(notification_id, digest_id) = 1"
     )
@@ -243,7 +243,7 @@ def downgrade() -> None:
     op.drop_column("gate", "turn")
     for table in (
         "discord_reply",
-        "fic_notice",
+        "notice",
         "fic_subscriber",
         "fic_page",
         "fic_job",
