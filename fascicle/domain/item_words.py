@@ -67,23 +67,16 @@ def lead_of(text: str, longest: int = 280) -> str:
         lead = joined
         pieces.pop(0)
     if not lead:
-        return _cut(" ".join(start.split()), longest)
+        return shortened(" ".join(start.split()), longest)
     return f"{lead}…" if is_open and not pieces and len(lead) < longest else lead
 
 
 def extractive_summary(text: str, longest: int = 600) -> str:
     """The sentences whose words the text has most often, in their order. The same text, the same summary."""
     candidates = _fit_for_a_summary(text)
-    terms = [_terms(sentence) for sentence in candidates]
-    weights = _weights(terms)
-    # The beginning says what a text is about more often than its frequencies do.
-    scored = sorted(
-        range(len(candidates)),
-        key=lambda i: (-_score(terms[i], weights) * (1.5 if i == 0 else 1.0), i),
-    )
     chosen: list[int] = []
     length = 0
-    for index in scored:
+    for index in _most_telling_first(candidates):
         if length + len(candidates[index]) + 1 <= longest:
             chosen.append(index)
             length += len(candidates[index]) + 1
@@ -93,6 +86,22 @@ def extractive_summary(text: str, longest: int = 600) -> str:
     for index in sorted(chosen):
         summary = _joined(summary, candidates[index])
     return summary
+
+
+def telling_sentences(text: str, most: int) -> list[str]:
+    """The same sentences, one by one."""
+    candidates = _fit_for_a_summary(text)
+    return [candidates[index] for index in sorted(_most_telling_first(candidates)[:most])]
+
+
+def _most_telling_first(candidates: list[str]) -> list[int]:
+    terms = [_terms(sentence) for sentence in candidates]
+    weights = _weights(terms)
+    # The beginning says what a text is about more often than its frequencies do.
+    return sorted(
+        range(len(candidates)),
+        key=lambda i: (-_score(terms[i], weights) * (1.5 if i == 0 else 1.0), i),
+    )
 
 
 def sentences(text: str) -> list[str]:
@@ -136,7 +145,8 @@ def _joined(lead: str, piece: str) -> str:
     return lead + ("" if _CJK.match(piece) or lead[-1] in "。！？」』" else " ") + piece
 
 
-def _cut(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
+    """Cut at a word, with an ellipsis; never longer than `longest`."""
     if len(text) <= longest:
         return text
     head = text[: longest - 1]

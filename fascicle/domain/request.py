@@ -1,0 +1,94 @@
+"""Requests (R1–R5): a URL becomes a checked summary. Their states, their stages, their identity."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+
+from fascicle.domain.canonical_url import url_key
+from fascicle.domain.errors import UsageError
+from fascicle.domain.summary import StoredSummary
+from fascicle.domain.urls import parse_http_url, place
+
+
+class RequestStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN = (RequestStatus.PENDING, RequestStatus.RUNNING)
+
+
+class Stage(StrEnum):
+    EXTRACTING = "extracting"
+    SUMMARIZING = "summarizing"
+    VALIDATING = "validating"
+    PERSISTING = "persisting"
+
+
+# How much of the way is behind a request that enters the stage, in per cent.
+PROGRESS = {Stage.EXTRACTING: 5, Stage.SUMMARIZING: 30, Stage.VALIDATING: 85, Stage.PERSISTING: 95}
+DONE = 100
+
+
+@dataclass(frozen=True)
+class RetryRule:
+    """How often a stage is tried, and how long it rests in between (R3)."""
+
+    attempts: int
+    base_seconds: float
+    max_seconds: float
+    jitter: float
+
+    def delay(self, failures: int, draw: float) -> float:
+        """Seconds after the n-th failure; `draw` is -1 to 1."""
+        rest = min(self.max_seconds, self.base_seconds * 2.0 ** (failures - 1))
+        return rest * (1 + self.jitter * draw)
+
+
+class RequestView(BaseModel):
+    """All about one, for people and programs."""
+
+    id: str
+    url: str
+    status: RequestStatus
+    stage: Stage | None = None
+    progress: int = 0
+    position: int | None = None
+    """In the queue, while it is pending."""
+    waiting_for: str | None = None
+    correlation_id: str
+    workflow_id: str
+    item_id: int | None = None
+    attempts: int = 0
+    """Failed ones of the stage it is in, or ended in."""
+    error: dict[str, Any] | None = None
+    title: str | None = None
+    extractor: str | None = None
+    tokens: int = 0
+    cost: float = 0.0
+    calls: int = 0
+    """Paid ones: tokens and cost are theirs."""
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    summary: StoredSummary | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.status not in OPEN
+
+
+def url_hash(url: str) -> str:
+    """What all addresses of one page have in common (R1), or a UsageError for what is none."""
+    parse_http_url(url)
+    key = url_key(url)
+    if key is None:
+        raise UsageError("invalid_url", f"{place(url)[:200]!r} is no address that can be read.")
+    return hashlib.sha256(key.encode()).hexdigest()

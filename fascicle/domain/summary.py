@@ -1,0 +1,187 @@
+"""The contract of a summary (R4): what every one of them says, how long it may be, and what is wrong with one
+that does not keep to it."""
+
+import json
+import re
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from fascicle.domain.item_words import shortened
+
+# A model that is asked for 250 characters writes 260: that much is cut off at a word, more is its mistake.
+_LENIENCY = 1.1
+_MOST_PROBLEMS = 12
+_LONGEST_ANSWER = 60_000
+_ADDRESS = re.compile(r"https?://|\bwww\.[a-z0-9-]+\.", re.IGNORECASE)
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+
+
+class Method(StrEnum):
+    """Who wrote it. `extractive`: nobody; its sentences are the article's own."""
+
+    MODEL = "model"
+    EXTRACTIVE = "extractive"
+
+
+class EntityKind(StrEnum):
+    PERSON = "person"
+    ORGANIZATION = "organization"
+    PLACE = "place"
+    WORK = "work"
+    OTHER = "other"
+
+
+def _even(value: Any) -> Any:
+    """Blanks as one blank, and nothing that a terminal or a database would stumble over."""
+    if not isinstance(value, str):
+        return value
+    return " ".join("".join(c if c.isprintable() else " " for c in value).split())
+
+
+def _without_addresses(value: str) -> str:
+    # What leads elsewhere is the article's to say: a text may try to get a link into its own summary.
+    if _ADDRESS.search(value):
+        raise ValueError("must not contain web addresses")
+    return value
+
+
+def _fits(longest: int) -> AfterValidator:
+    def cut(value: str) -> str:
+        if len(value) <= longest:
+            return value
+        if len(value) > longest * _LENIENCY:
+            raise ValueError(f"has {len(value)} characters, at most {longest} are allowed")
+        return shortened(value, longest)
+
+    return AfterValidator(cut)
+
+
+def _at_most(longest: int) -> Any:
+    """Of the schema: providers take no lengths, but models read descriptions."""
+    return Field(min_length=1, description=f"At most {longest} characters.")
+
+
+Words = Annotated[str, BeforeValidator(_even), AfterValidator(_without_addresses)]
+Name = Annotated[Words, _fits(120), _at_most(120)]
+Idea = Annotated[Words, _fits(300), _at_most(300)]
+
+
+def _tag(value: Any) -> Any:
+    return value.strip().lstrip("#").lower() if isinstance(value, str) else value
+
+
+def _each_once(value: list[Any]) -> list[Any]:
+    return list(dict.fromkeys(value))
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Entity(_Strict):
+    """Somebody or something the text is about."""
+
+    name: Name
+    kind: EntityKind
+
+
+Tag = Annotated[Words, BeforeValidator(_tag), _fits(40), _at_most(40)]
+
+
+class Draft(_Strict):
+    """What a model is asked for. What can be counted is counted, not asked."""
+
+    summary_250: Annotated[Words, _fits(250), _at_most(250)]
+    summary_1000: Annotated[Words, _fits(1000), _at_most(1000)]
+    tldr: Annotated[Words, _fits(400), _at_most(400)]
+    key_ideas: Annotated[list[Idea], Field(min_length=1, max_length=8)]
+    topic_tags: Annotated[list[Tag], Field(min_length=1, max_length=10), AfterValidator(_each_once)]
+    entities: Annotated[list[Entity], Field(max_length=20), AfterValidator(_each_once)]
+    language: Annotated[
+        str,
+        BeforeValidator(_tag),
+        Field(pattern="^[a-z]{2,3}$", description="ISO 639 code of the text's main language."),
+    ]
+
+
+class Summary(Draft):
+    reading_time_minutes: int = Field(ge=1)
+
+
+class StoredSummary(BaseModel):
+    """A summary, and where it comes from."""
+
+    request_id: str
+    url: str
+    title: str
+    method: Method
+    model: str | None = None
+    label: str
+    """For people: who wrote it."""
+    summary: Summary
+    created_at: datetime
+
+
+def label_of(method: Method, model: str | None) -> str:
+    if method is Method.EXTRACTIVE:
+        return "Extractive: the article's own sentences, chosen by counting words. No model wrote this."
+    return f"Written by {model}."
+
+
+class BrokenContract(ValueError):
+    """An answer that is no summary. `problems` are sentences that its author can act on."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def checked_draft(content: str) -> Draft:
+    """The draft that an answer is, or what is wrong with it. Whatever stands around a fence is forgiven."""
+    if len(content) > _LONGEST_ANSWER:
+        raise BrokenContract([f"The answer has {len(content)} characters; a summary is much shorter."])
+    fenced = _FENCED.match(content)
+    try:
+        said = json.loads(fenced[1] if fenced else content)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = f" (at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
+        raise BrokenContract([f"The answer is not one complete JSON document{where}."]) from error
+    try:
+        return Draft.model_validate(said)
+    except ValidationError as error:
+        problems = [_problem(found) for found in error.errors(include_url=False, include_input=False)]
+        raise BrokenContract(problems[:_MOST_PROBLEMS]) from error
+
+
+def _problem(found: Any) -> str:
+    place = ".".join(str(part) for part in found["loc"]) or "the answer"
+    return f"{place[:80]}: {found['msg'].removeprefix('Value error, ')[:200]}"
+
+
+# Providers refuse these in strict mode; the contract holds to them all the same.
+_NOT_FOR_PROVIDERS = frozenset({"minLength", "maxLength", "default", "title"})
+
+
+def wire_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema as providers take it: every property required, none beside them."""
+    return _for_providers(model.model_json_schema())  # type: ignore[no-any-return]
+
+
+def _for_providers(schema: Any, *, names: bool = False) -> Any:
+    """`names`: the keys at this level are the properties' own."""
+    if isinstance(schema, list):
+        return [_for_providers(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        key: _for_providers(value, names=key in ("properties", "$defs") and not names)
+        for key, value in schema.items()
+        if names or key not in _NOT_FOR_PROVIDERS
+    }
+    if not names and kept.get("type") == "object":
+        kept.pop("description", None)  # words for programmers
+        kept |= {"required": list(kept.get("properties", {})), "additionalProperties": False}
+    return kept
