@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,39 +15,55 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
+from fascicle.domain.request import RetryRule
 from fascicle.runtime.logs import get_logger
 
 log = get_logger("fascicle.activity")
 
 
 class FascicleInterceptor(Interceptor):
-    def __init__(self, metrics: Metrics, *, retry_base_seconds: float) -> None:
+    """`rules`: the rests of activities that have a rhythm of their own, by their names."""
+
+    def __init__(
+        self, metrics: Metrics, *, retry_base_seconds: float, rules: Mapping[str, RetryRule] | None = None
+    ) -> None:
         self._metrics = metrics
         self._retry_base = retry_base_seconds
+        self._rules = rules or {}
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
-        return _Inbound(next, self._metrics, self._retry_base)
+        return _Inbound(next, self._metrics, self._rest)
+
+    def _rest(self, kind: str, failures: int) -> float:
+        draw = random.uniform(-1, 1)  # noqa: S311
+        rule = self._rules.get(kind)
+        return (
+            backoff_seconds(failures, self._retry_base, draw) if rule is None else rule.delay(failures, draw)
+        )
 
 
 class _Inbound(ActivityInboundInterceptor):
-    def __init__(self, following: ActivityInboundInterceptor, metrics: Metrics, retry_base: float) -> None:
+    def __init__(
+        self, following: ActivityInboundInterceptor, metrics: Metrics, rest: Callable[[str, int], float]
+    ) -> None:
         super().__init__(following)
         self._metrics = metrics
-        self._retry_base = retry_base
+        self._rest = rest
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         info = activity.info()
         started = time.monotonic()
         status = "succeeded"
         self._metrics.job_started()
+        names = _names(input)
         with structlog.contextvars.bound_contextvars(
-            workflow_id=info.workflow_id, stage=info.activity_type, attempt=info.attempt
+            workflow_id=info.workflow_id, attempt=info.attempt, **names
         ):
             try:
                 return await super().execute_activity(input)
             except FascicleError as error:
                 status = "retried" if error.retryable else "failed"
-                raise self._translated(error) from error
+                raise self._translated(error, names) from error
             except (CancelledError, asyncio.CancelledError):
                 status = "cancelled"
                 raise
@@ -57,10 +74,10 @@ class _Inbound(ActivityInboundInterceptor):
             finally:
                 self._metrics.job_ended(info.activity_type, status, time.monotonic() - started)
 
-    def _translated(self, error: FascicleError) -> ApplicationError:
+    def _translated(self, error: FascicleError, names: dict[str, str]) -> ApplicationError:
         attempt = activity.info().attempt
-        delay = backoff_seconds(attempt, self._retry_base, random.uniform(-1, 1))  # noqa: S311
-        record = error.record(stage=activity.info().activity_type, attempt=attempt)
+        delay = self._rest(activity.info().activity_type, attempt)
+        record = error.record(attempt=attempt, **names)
         log.warning(
             "activity_failed",
             error=record.model_dump(exclude_none=True),
@@ -73,3 +90,12 @@ class _Inbound(ActivityInboundInterceptor):
             non_retryable=not error.retryable,
             next_retry_delay=timedelta(seconds=delay) if error.retryable else None,
         )
+
+
+def _names(called: ExecuteActivityInput) -> dict[str, str]:
+    """What the job is called in logs and records: its stage, and its correlation id where it has one."""
+    given = called.args[0] if called.args else None
+    names = {"stage": str(getattr(given, "stage", None) or activity.info().activity_type)}
+    if correlation_id := getattr(given, "correlation_id", None):
+        names["correlation_id"] = str(correlation_id)
+    return names

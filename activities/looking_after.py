@@ -1,4 +1,4 @@
-"""Seeing to it that a post, a fic or an item has its workflow, and that the workflow looks at the row."""
+"""Seeing to it that a post, a fic, an item or a request has its workflow, and that it looks at its row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,8 +21,9 @@ from fascicle.domain.names import (
     enrich_workflow_id,
     fic_workflow_id,
     publish_workflow_id,
+    request_workflow_id,
 )
-from fascicle.domain.urls import page_host
+from fascicle.domain.urls import page_host, place
 
 # Temporal takes no longer ones: in bytes.
 _LONGEST_FAIRNESS_KEY = 64
@@ -115,6 +116,42 @@ async def look_after_item(client: Client, item: EnrichItemInput) -> bool:
     return True
 
 
+class SummarizeInput(BaseModel):
+    request_id: str
+    correlation_id: str
+    url: str = ""
+    """What the Web UI calls it."""
+
+
+async def look_after_request(client: Client, request: SummarizeInput) -> None:
+    """Start the request's workflow or, if it runs, have it look at its row again. Repeatable."""
+    await client.start_workflow(
+        "SummarizeWorkflow",
+        request,
+        id=request_workflow_id(request.request_id),
+        task_queue=MAIN_QUEUE,
+        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+        start_signal=LOOK_AGAIN_SIGNAL,
+        **request_options(request),
+    )
+
+
+def request_input(row: Mapping[str, Any]) -> SummarizeInput:
+    """Of a row with id, url and correlation_id."""
+    return SummarizeInput(
+        request_id=row["id"], correlation_id=row["correlation_id"], url=place(row["url"])[:200]
+    )
+
+
+def request_options(request: SummarizeInput) -> dict[str, Any]:
+    host = page_host(request.url)
+    return {
+        "static_summary": request.url[:200],
+        "priority": Priority(priority_key=2, fairness_key=fairness_key(host)),
+        "search_attributes": _keywords({"Site": host, "CorrelationId": request.correlation_id}),
+    }
+
+
 def fairness_key(name: str) -> str | None:
     """Whose turn it is. Some hosts have long names."""
     return name.encode()[:_LONGEST_FAIRNESS_KEY].decode("utf-8", "ignore") or None
@@ -126,4 +163,14 @@ def enrich_priority(item: EnrichItemInput) -> Priority:
 
 
 def _site(name: str) -> TypedSearchAttributes:
-    return TypedSearchAttributes([SearchAttributePair(SearchAttributeKey.for_keyword("Site"), name)])
+    return _keywords({"Site": name})
+
+
+def _keywords(attributes: Mapping[str, str]) -> TypedSearchAttributes:
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+            for name, value in attributes.items()
+            if value
+        ]
+    )

@@ -9,6 +9,7 @@ POLL_OUTCOMES = ("idle", "new", "bulk", "wait", "failed")
 SWEEP_OUTCOMES = ("done", "gap", "failed")
 POST_OUTCOMES = ("published", "failed", "unconfirmed", "retried")
 ENRICH_OUTCOMES = ("done", "partial", "failed")
+REQUEST_OUTCOMES = ("succeeded", "failed", "cancelled")
 NOTIFICATION_OUTCOMES = ("created", "digest", "sent", "retried", "failed", "unconfirmed")
 
 
@@ -23,6 +24,7 @@ class Metrics:
         self._posts = meter.create_counter("fascicle_posts", "Posts by how they ended, and attempts repeated")
         self._fics = meter.create_counter("fascicle_fics", "Fics by site and state, or error, they ended in")
         self._enriched = meter.create_counter("fascicle_items_enriched", "Items enriched, by how it went")
+        self._requests = meter.create_counter("fascicle_requests", "Requests, by how they ended")
         self._jobs = meter.create_counter("fascicle_jobs", "Activities run, by kind and how they ended")
         self._duration = meter.create_histogram_timedelta(
             "fascicle_job_duration_seconds", "How long an activity ran"
@@ -45,6 +47,8 @@ class Metrics:
             self.count_posts(outcome, 0)
         for outcome in ENRICH_OUTCOMES:
             self.count_enriched(outcome, 0)
+        for outcome in REQUEST_OUTCOMES:
+            self.count_request(outcome, 0)
 
     def count_poll(self, site: str, outcome: str, count: int = 1) -> None:
         self._polls.add(count, {"site": site, "outcome": outcome})
@@ -66,6 +70,9 @@ class Metrics:
 
     def count_enriched(self, outcome: str, count: int = 1) -> None:
         self._enriched.add(count, {"outcome": outcome})
+
+    def count_request(self, outcome: str, count: int = 1) -> None:
+        self._requests.add(count, {"outcome": outcome})
 
     def job_started(self) -> None:
         self.active_jobs += 1

@@ -24,6 +24,7 @@ class ErrorRecord(BaseModel):
     http_status: int | None = None
     stage: str | None = None
     attempt: int | None = None
+    correlation_id: str | None = None
 
 
 class FascicleError(Exception):

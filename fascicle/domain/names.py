@@ -32,7 +32,7 @@ MAIL_WORKFLOW_ID = "mail"
 
 # The sweep's word to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"
-# To a post's workflow: its row, its account or its turn may have changed.
+# To the workflow of a post, a fic or a request: its row or its turn may have changed.
 LOOK_AGAIN_SIGNAL = "look_again"
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
@@ -79,6 +79,11 @@ def item_workflow_id(source_id: str, item_key: str) -> str:
 
 def enrich_workflow_id(item_id: int) -> str:
     return f"enrich-{item_id}"
+
+
+def request_workflow_id(request_id: str) -> str:
+    """Its id is the lock (R1); also what its notices and deliveries are kept by."""
+    return f"request-{request_id}"
 
 
 def ingest_job_key(source_id: str, chapter_key: str) -> str:

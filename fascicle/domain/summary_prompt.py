@@ -44,11 +44,18 @@ class Notes(BaseModel):
 
 
 def summary_messages(title: str, text: str) -> Messages:
-    return _messages(_SUMMARY, f"Title: {_line(title)}", text)
+    return _messages(_SUMMARY, "The text:", title, text)
 
 
 def notes_messages(title: str, text: str, *, part: int, parts: int) -> Messages:
-    return _messages(_NOTES, f"Title: {_line(title)}\nPart {part} of {parts}.", text)
+    return _messages(_NOTES, f"Part {part} of {parts} of the text:", title, text)
+
+
+def merging_messages(title: str, notes: Sequence[str]) -> Messages:
+    """The whole from the notes on its parts. Notes are data, too: a part may have had its way with them."""
+    return _messages(
+        _SUMMARY, f"Notes on the {len(notes)} parts of the text, in order:", title, "\n\n".join(notes)
+    )
 
 
 def correction_messages(asked: Messages, answer: str, problems: Sequence[str]) -> Messages:
@@ -61,11 +68,12 @@ def correction_messages(asked: Messages, answer: str, problems: Sequence[str]) -
     ]
 
 
-def _messages(task: str, about: str, text: str) -> Messages:
-    fence = fence_of(text)
+def _messages(task: str, about: str, title: str, text: str) -> Messages:
+    fenced = f"{_line(title)}\n\n{text}"
+    fence = fence_of(fenced)
     return [
         {"role": "system", "content": f"{task} {_LIMITS} {_DATA.format(fence=fence)}"},
-        {"role": "user", "content": f"{about}\n{fence}\n{text}\n{fence}"},
+        {"role": "user", "content": f"{about}\n{fence}\n{fenced}\n{fence}"},
     ]
 
 

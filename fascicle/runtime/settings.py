@@ -3,6 +3,7 @@
 import os
 import re
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +25,7 @@ from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy, one_at_a_time
+from fascicle.domain.request import RetryRule
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
 from fascicle.storage.database import asyncpg_url
@@ -240,6 +242,37 @@ class Settings(BaseSettings):
     item_kept_days: Seconds = 365
     """How long an item stays that everybody archived and that its feeds no longer list."""
 
+    request_concurrency: int = Field(5, ge=1)
+    """Requests that are worked on at once, by all workers together."""
+    request_kept_days: Seconds = 90
+    """How long texts and answers of finished requests are kept, and those that failed; summaries stay."""
+    retry_attempts: int = Field(3, ge=1)
+    """Of each stage of a request: how often it is tried, the rest before the second attempt, which doubles
+    before each further one up to a longest, and by which share it is longer or shorter."""
+    retry_base_delay_ms: float = Field(500, ge=0)
+    retry_max_delay_ms: float = Field(5000, ge=0)
+    retry_jitter_ratio: float = Field(0.2, ge=0, le=1)
+
+    llm_url: BaseUrl | None = None
+    """An OpenAI-compatible endpoint that writes summaries. Unset, and no key either: they are extractive."""
+    llm_api_key: SecretStr | None = None
+    llm_models: CommaList = []
+    """The first one writes; the others stand in, in this order, when it cannot."""
+    llm_timeout_seconds: Seconds = 120
+    llm_interval_seconds: float = Field(0, ge=0)
+    """Between two questions to one model."""
+    llm_context_tokens: int = Field(32_000, ge=2000)
+    """The smallest window of these models: longer texts are summarised in parts."""
+    llm_output_tokens: int = Field(3000, ge=500)
+    llm_price_input: Decimal = Field(Decimal(0), ge=0)
+    """Per million tokens; for endpoints that do not say what an answer cost."""
+    llm_price_output: Decimal = Field(Decimal(0), ge=0)
+    llm_daily_tokens: int = Field(2_000_000, ge=0)
+    """What all requests of a day (UTC) may use and cost; the rest waits for the next day. 0: no limit."""
+    llm_daily_cost: Decimal = Field(Decimal(0), ge=0)
+    llm_request_tokens: int = Field(300_000, ge=1000)
+    """What one request may use; a longer text is refused."""
+
     discord_url: BaseUrl = "https://discord.com/api/v10"
     discord_public_key: str | None = None
     """Set: the ops server answers Discord's interactions (docs/discord.md)."""
@@ -332,6 +365,16 @@ class Settings(BaseSettings):
             raise ValueError(f"FASCICLE_AO3_INTERVAL_SECONDS: must be {floor:g} or more for {self.ao3_url}")
         return self
 
+    @model_validator(mode="after")
+    def _a_model_for_the_endpoint(self) -> "Settings":
+        if (self.llm_url is not None or self.llm_api_key is not None) and not self.llm_models:
+            raise ValueError("FASCICLE_LLM_MODELS: name at least one model, such as openai/gpt-5-mini")
+        if self.llm_output_tokens * 2 > self.llm_context_tokens:
+            raise ValueError(
+                "FASCICLE_LLM_OUTPUT_TOKENS: must be at most half of FASCICLE_LLM_CONTEXT_TOKENS"
+            )
+        return self
+
     @property
     def intervals(self) -> dict[Cadence, timedelta]:
         return {
@@ -378,6 +421,15 @@ class Settings(BaseSettings):
     def page_gate(self) -> GatePolicy:
         """Of each host whose pages items lead to."""
         return GatePolicy(self.enrich_interval_seconds)
+
+    @property
+    def request_retry(self) -> RetryRule:
+        return RetryRule(
+            attempts=self.retry_attempts,
+            base_seconds=self.retry_base_delay_ms / 1000,
+            max_seconds=self.retry_max_delay_ms / 1000,
+            jitter=self.retry_jitter_ratio,
+        )
 
     @property
     def fic_bases(self) -> dict[str, str]:

@@ -24,7 +24,9 @@ update item set
   duration_seconds = coalesce(duration_seconds, :duration_seconds),
   language = coalesce(language, :language),
   published_at = coalesce(published_at, :published_at),
-  lead = :lead, lead_kind = :lead_kind, words = :words, reading_minutes = :reading_minutes,
+  lead = case when lead_kind = 'model' then lead else :lead end,
+  lead_kind = case when lead_kind = 'model' then lead_kind else :lead_kind end,
+  words = :words, reading_minutes = :reading_minutes,
   metadata = :metadata, enrich = 'done', enriched_at = :now
 where id = :id and enrich in ('due', 'failed')
 """).bindparams(bindparam("metadata", type_=JSONB))
@@ -79,6 +81,14 @@ async def record(connection: AsyncConnection, item_id: int, found: Enrichment, n
         _RECORD, {**values, "lead": lead, "metadata": _findings(found), "id": item_id, "now": now}
     )
     return result.rowcount == 1
+
+
+async def keep_summary(connection: AsyncConnection, item_id: int, summary: str, kind: str) -> None:
+    """Somebody had the item summarised: that is its lead from now on, whatever its page says later."""
+    await connection.execute(
+        text("update item set lead = :lead, lead_kind = :kind where id = :id"),
+        {"id": item_id, "lead": plain_line(summary, longest=_LONGEST_LEAD), "kind": kind},
+    )
 
 
 async def put_off(connection: AsyncConnection, item_id: int, until: datetime) -> None:

@@ -280,7 +280,7 @@ async def forget_finished(connection: AsyncConnection, before: datetime) -> int:
     for forgotten in (
         "fic_page where created_at < :before",
         "discord_reply where created_at < :before",
-        """notice n where created_at < :before
+        """notice n where created_at < :before and job_key not like 'request-%'
            and not exists (select 1 from fic_job job where job.key = n.job_key)""",
     ):
         await connection.execute(text(f"delete from {forgotten}"), {"before": before})

@@ -18,10 +18,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from fascicle.storage import feed_tables, fic_tables, publishing_tables
+from fascicle.storage import feed_tables, fic_tables, publishing_tables, request_tables
 from fascicle.storage.table_parts import big_id, metadata, reference, time
 
-__all__ = ["feed_tables", "fic_tables", "metadata", "publishing_tables"]
+__all__ = ["feed_tables", "fic_tables", "metadata", "publishing_tables", "request_tables"]
 
 _MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
 

@@ -1,0 +1,329 @@
+"""The stages of a request (R2, R3). Each looks first whether its result is there, and commits it when it is:
+whatever dies, nothing that was done is done, or paid for, again."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from temporalio import activity
+from temporalio.client import Client
+
+from activities.heartbeat import heartbeating
+from activities.looking_after import look_after_request, request_input
+from activities.metrics import Metrics
+from activities.request_summary import CORRECTION, SUMMARY, Summarizer, Writing
+from activities.source import Wait
+from fascicle.domain.article import Article
+from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
+from fascicle.domain.item_words import count_words, reading_minutes
+from fascicle.domain.names import request_workflow_id
+from fascicle.domain.request import OPEN, PROGRESS, RequestStatus, RetryRule, Stage
+from fascicle.domain.summary import BrokenContract, Method, Summary, checked_draft, label_of
+from fascicle.domain.urls import address_title
+from fascicle.runtime.logs import get_logger
+from fascicle.sites.articles import Articles
+from fascicle.storage import enrichment
+from fascicle.storage import request as requests
+from fascicle.storage import request_work as works
+from fascicle.storage.database import transaction
+
+# Whoever waits longer than this lets another have the slot.
+_SHORT_WAIT = 10.0
+# Who is next is told so; these are for when that word is lost.
+_LOOK_AGAIN_SECONDS = 30.0
+_PER_PLACE_SECONDS = 2.0
+_LONGEST_LOOK = 600.0
+
+log = get_logger("fascicle.request")
+
+
+class RequestInput(BaseModel):
+    request_id: str
+    correlation_id: str
+    now: datetime
+
+
+class StageInput(RequestInput):
+    stage: Stage
+
+
+class Begun(BaseModel):
+    """Whether it may start, or how long to wait; and how its stages are tried."""
+
+    gone: bool = False
+    granted: bool = False
+    wait_seconds: float = 0
+    why: str = ""
+    attempts: int = 3
+
+
+class StageWait(Wait):
+    code: str
+    stepped_back: bool = False
+    """It has given its slot to another meanwhile."""
+
+
+class StageResult(BaseModel):
+    gone: bool = False
+    """Cancelled, or over."""
+    wait: StageWait | None = None
+    again: bool = False
+    """Of validating: the draft is to be corrected."""
+    owed: bool = False
+    """Of the end: somebody is to be told."""
+    told: str = ""
+
+
+class RequestFailure(RequestInput):
+    error: ErrorRecord
+
+
+@dataclass(frozen=True)
+class RequestPolicy:
+    concurrency: int
+    retry: RetryRule
+
+
+class RequestActivities:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        client: Client,
+        articles: Articles,
+        summarizer: Summarizer,
+        policy: RequestPolicy,
+        metrics: Metrics,
+    ) -> None:
+        self._engine = engine
+        self._client = client
+        self._articles = articles
+        self._summarizer = summarizer
+        self._policy = policy
+        self._metrics = metrics
+
+    @activity.defn
+    async def begin_request(self, begin: RequestInput) -> Begun:
+        """A slot, or a place in the line."""
+        most = self._policy.concurrency
+        async with transaction(self._engine) as connection:
+            row = await requests.find(connection, begin.request_id)
+            if row is None or row["status"] not in OPEN:
+                return Begun(gone=True)
+            if await requests.claim(connection, begin.request_id, most=most, now=begin.now):
+                return Begun(granted=True, attempts=self._policy.retry.attempts)
+            if row["not_before"] is not None and row["not_before"] > begin.now:
+                rest = (row["not_before"] - begin.now).total_seconds()
+                return Begun(wait_seconds=rest, why=row["waiting_for"] or "")
+            place = await requests.place_in_line(connection, begin.request_id)
+            why = f"number {place} in line: {most} requests at once (FASCICLE_REQUEST_CONCURRENCY)"
+            await requests.waits_for(connection, begin.request_id, why)
+        wait = min(_LONGEST_LOOK, _LOOK_AGAIN_SECONDS + _PER_PLACE_SECONDS * place)
+        return Begun(wait_seconds=wait, why=why)
+
+    @activity.defn
+    async def extract_article(self, step: StageInput) -> StageResult:
+        async def extract(row: dict[str, Any]) -> StageResult:
+            async with transaction(self._engine) as connection:
+                if await works.has_article(connection, row["id"]):
+                    return StageResult(told="extracted before")
+            article = await self._articles.extract(row["url"])
+            async with transaction(self._engine) as connection:
+                await works.keep_article(connection, row["id"], article)
+            return StageResult(told=f"{article.words} words by {article.extractor}")
+
+        return await self._in_stage(step, extract)
+
+    @activity.defn
+    async def summarize_article(self, step: StageInput) -> StageResult:
+        async def summarize(row: dict[str, Any]) -> StageResult:
+            async with transaction(self._engine) as connection:
+                article = await _article(connection, row)
+
+            async def on_part(done: int, parts: int) -> None:
+                first, last = PROGRESS[Stage.SUMMARIZING], PROGRESS[Stage.VALIDATING]
+                async with transaction(self._engine) as connection:
+                    reached = first + (last - first) * done // (parts + 1)
+                    await requests.enter(connection, row["id"], step.stage, step.now, reached)
+
+            await self._summarizer.write(Writing(row["id"], article, row["problems"], on_part))
+            return StageResult(told="corrected" if row["problems"] else "a draft")
+
+        return await self._in_stage(step, summarize)
+
+    @activity.defn
+    async def validate_summary(self, step: StageInput) -> StageResult:
+        """The contract, enforced. A draft that breaks it is corrected once."""
+
+        async def validate(row: dict[str, Any]) -> StageResult:
+            async with transaction(self._engine) as connection:
+                answers = await works.answers(connection, row["id"])
+                draft = answers.get(CORRECTION) or answers[SUMMARY]
+                try:
+                    summary = await self._checked(connection, row, draft)
+                except BrokenContract as broken:
+                    if CORRECTION in answers:
+                        raise PermanentError(
+                            "contract_broken",
+                            f"The summary breaks its contract, also after a correction: {broken}"[:900],
+                        ) from broken
+                    await requests.keep_verdict(
+                        connection, row["id"], problems=broken.problems, validated=None
+                    )
+                    return StageResult(again=True, told=f"to be corrected: {broken}"[:300])
+                await requests.keep_verdict(
+                    connection, row["id"], problems=[], validated=summary.model_dump(mode="json")
+                )
+            return StageResult(told="keeps its contract")
+
+        return await self._in_stage(step, validate)
+
+    @activity.defn
+    async def persist_summary(self, step: StageInput) -> StageResult:
+        """The summary, the request's end and what its subscribers are owed, in one transaction."""
+
+        async def persist(row: dict[str, Any]) -> StageResult:
+            async with transaction(self._engine) as connection:
+                await requests.find(connection, row["id"], lock=True)
+                if not await requests.finish(connection, row["id"], RequestStatus.SUCCEEDED, now=step.now):
+                    return StageResult(gone=True)
+                owed = await self._keep_summary(connection, row, step.now)
+            self._metrics.count_request("succeeded")
+            log.info("request_succeeded", request_id=row["id"])
+            return StageResult(told="kept", owed=owed)
+
+        result = await self._in_stage(step, persist)
+        await self._call_next(step.now)
+        return result
+
+    @activity.defn
+    async def record_request_failure(self, failure: RequestFailure) -> StageResult:
+        """The end, with the record of R5 on the row; everybody who asked is owed a word."""
+        error, now, owed = failure.error, failure.now, False
+        async with transaction(self._engine) as connection:
+            row = await requests.find(connection, failure.request_id, lock=True)
+            ended = row is not None and await requests.finish(
+                connection, failure.request_id, RequestStatus.FAILED, now=now, error=error
+            )
+            if row is not None and ended:
+                if error.error_code == "contract_broken":
+                    await works.reject(connection, failure.request_id, (SUMMARY, CORRECTION))
+                owed = await _tell_of_failure(connection, row, error, now)
+        if ended:
+            self._metrics.count_request("failed")
+            log.error("request_failed", request_id=failure.request_id, error=error.model_dump())
+        await self._call_next(now)
+        return StageResult(owed=owed)
+
+    @activity.defn
+    async def record_request_cancelled(self, cancelled: RequestInput) -> None:
+        async with transaction(self._engine) as connection:
+            ended = await requests.finish(
+                connection, cancelled.request_id, RequestStatus.CANCELLED, now=cancelled.now
+            )
+        if ended:
+            self._metrics.count_request("cancelled")
+        await self._call_next(cancelled.now)
+
+    async def _in_stage(
+        self, step: StageInput, work: Callable[[dict[str, Any]], Awaitable[StageResult]]
+    ) -> StageResult:
+        async with heartbeating():
+            async with transaction(self._engine) as connection:
+                entered = await requests.enter(connection, step.request_id, step.stage, step.now)
+                row = await requests.find(connection, step.request_id)
+            if row is None or not entered:
+                return StageResult(gone=True)
+            try:
+                return await work(row)
+            except MustWait as wait:
+                return await self._must_wait(step, wait)
+            except FascicleError as error:
+                await self._note(step, error)
+                raise
+
+    async def _must_wait(self, step: StageInput, wait: MustWait) -> StageResult:
+        stepped_back = wait.seconds > _SHORT_WAIT
+        async with transaction(self._engine) as connection:
+            if stepped_back:
+                until = step.now + timedelta(seconds=wait.seconds)
+                await requests.step_back(connection, step.request_id, until=until, why=wait.message)
+            else:
+                await requests.waits_for(connection, step.request_id, wait.message)
+        if stepped_back:
+            await self._call_next(step.now)
+        return StageResult(
+            wait=StageWait(
+                seconds=wait.seconds,
+                reason=wait.message,
+                refused=wait.refused,
+                code=wait.code,
+                stepped_back=stepped_back,
+            )
+        )
+
+    async def _note(self, step: StageInput, error: FascicleError) -> None:
+        """The row shows how it goes; if the database is what failed, it cannot."""
+        if error.code == "database_down":
+            return
+        record = error.record(
+            stage=step.stage, attempt=activity.info().attempt, correlation_id=step.correlation_id
+        )
+        async with transaction(self._engine) as connection:
+            await requests.note_failure(connection, step.request_id, record)
+
+    async def _checked(
+        self, connection: AsyncConnection, row: dict[str, Any], draft: dict[str, Any]
+    ) -> Summary:
+        found = checked_draft(draft["content"])
+        article = await _article(connection, row)
+        # What can be known is not asked of a model.
+        known = {"language": article.language or found.language}
+        minutes = reading_minutes(count_words(article.text))
+        return Summary(**(found.model_dump() | known), reading_time_minutes=minutes)
+
+    async def _keep_summary(self, connection: AsyncConnection, row: dict[str, Any], now: datetime) -> bool:
+        article = await _article(connection, row)
+        answers = await works.answers(connection, row["id"])
+        model = (answers.get(CORRECTION) or answers[SUMMARY])["model"]
+        method = Method.EXTRACTIVE if model is None else Method.MODEL
+        summary = Summary.model_validate(row["validated"])
+        await works.keep_summary(
+            connection, row, title=article.title, method=method, model=model, summary=summary, now=now
+        )
+        if row["item_id"] is not None:
+            await enrichment.keep_summary(connection, row["item_id"], summary.summary_250, method)
+        title = article.title or address_title(row["url"])
+        body = f"{summary.summary_250}\n{label_of(method, model)}\n{row['url']}"
+        return await _tell(connection, row, "done", f"Summary: {title}"[:250], body, now)
+
+    async def _call_next(self, now: datetime) -> None:
+        """Whoever is next waits for this word, though not only for it."""
+        async with transaction(self._engine) as connection:
+            following = await requests.next_in_line(connection, most=self._policy.concurrency, now=now)
+        for row in following:
+            await look_after_request(self._client, request_input(row))
+
+
+async def _article(connection: AsyncConnection, row: dict[str, Any]) -> Article:
+    article = await works.article(connection, row["id"])
+    if article is None:  # put away long ago, and now it is tried again
+        raise PermanentError("article_missing", "The article is no longer kept: ask with --refresh.")
+    return article
+
+
+async def _tell_of_failure(
+    connection: AsyncConnection, row: dict[str, Any], error: ErrorRecord, now: datetime
+) -> bool:
+    title = f"No summary: {address_title(row['url'])}"[:250]
+    body = f"{error.error_code}: {error.message}\n{row['url']}"
+    return await _tell(connection, row, "failed", title, body, now)
+
+
+async def _tell(
+    connection: AsyncConnection, row: dict[str, Any], event: str, title: str, body: str, now: datetime
+) -> bool:
+    key = request_workflow_id(row["id"])
+    return await requests.notify(connection, row["id"], key, event, title=title, body=body, now=now)

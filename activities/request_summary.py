@@ -1,0 +1,244 @@
+"""Writing a summary's draft (R4): questions to a model, each noted before it is asked and its answer kept at
+once, so that none is paid for twice; or, without a model, the article's own sentences."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from fascicle.domain.article import Article
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.extractive import extractive
+from fascicle.domain.item_words import shortened
+from fascicle.domain.summary import Draft, wire_schema
+from fascicle.domain.summary_prompt import (
+    Messages,
+    Notes,
+    correction_messages,
+    merging_messages,
+    notes_messages,
+    summary_messages,
+)
+from fascicle.domain.text_parts import estimated_tokens, split
+from fascicle.runtime.http import NEVER_SENT
+from fascicle.runtime.logs import get_logger
+from fascicle.sites.llm import OF_THE_ACCOUNT, OF_THE_MODEL, Completion, LanguageModel, Question
+from fascicle.storage import request as requests
+from fascicle.storage import request_work as works
+from fascicle.storage.database import transaction
+
+SUMMARY, CORRECTION = "summary", "correction"
+# Instructions, schema, fences: what a question has beside its text.
+_FRAME_TOKENS = 1200
+_MILLION = 1_000_000
+
+log = get_logger("fascicle.summary")
+
+
+@dataclass(frozen=True)
+class SummaryPolicy:
+    models: tuple[str, ...]
+    context_tokens: int
+    output_tokens: int
+    request_tokens: int
+    daily_tokens: int
+    daily_cost: Decimal
+    """0: no limit."""
+    price_input: Decimal
+    price_output: Decimal
+    """Per million."""
+
+    @property
+    def room(self) -> int:
+        """For the text of one question."""
+        return max(500, self.context_tokens - self.output_tokens - _FRAME_TOKENS)
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
+        return (self.price_input * prompt_tokens + self.price_output * completion_tokens) / _MILLION
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What is being written, and how far it is told."""
+
+    request_id: str
+    article: Article
+    problems: list[str]
+    """With the draft that is there; none: a first draft is wanted."""
+    on_part: Callable[[int, int], Awaitable[None]]
+    """Hears how many parts of how many are done."""
+
+
+class Summarizer:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        model: LanguageModel | None,
+        policy: SummaryPolicy,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._engine = engine
+        self._model = model
+        self._policy = policy
+        self._clock = clock
+
+    async def write(self, writing: Writing) -> None:
+        """Leaves a draft behind, or a corrected one. What was answered before is not asked again."""
+        if self._model is None:
+            await self._write_without_model(writing)
+            return
+        parts = split(writing.article.text, self._policy.room)
+        self._check_length(writing.article, len(parts))
+        asked = await self._messages(writing, parts)
+        if not writing.problems:
+            await self._answer(writing, SUMMARY, asked, Draft)
+            return
+        draft = await self._answer(writing, SUMMARY, asked, Draft)
+        await self._answer(writing, CORRECTION, correction_messages(asked, draft, writing.problems), Draft)
+
+    async def _write_without_model(self, writing: Writing) -> None:
+        article = writing.article
+        summary = extractive(article.title, article.text, article.language)
+        content = Draft(**summary.model_dump(include=set(Draft.model_fields))).model_dump_json()
+        async with transaction(self._engine) as connection:
+            await works.keep_extract(connection, writing.request_id, content, self._clock())
+
+    def _check_length(self, article: Article, parts: int) -> None:
+        wanted = estimated_tokens(article.text) + parts * (_FRAME_TOKENS + self._policy.output_tokens)
+        if wanted > self._policy.request_tokens:
+            raise PermanentError(
+                "too_long",
+                f"The text would take about {wanted:,} tokens; a request may use "
+                f"{self._policy.request_tokens:,} (FASCICLE_LLM_REQUEST_TOKENS).",
+            )
+
+    async def _messages(self, writing: Writing, parts: list[str]) -> Messages:
+        title = writing.article.title
+        if len(parts) == 1:
+            return summary_messages(title, parts[0])
+        notes: list[str] = []
+        for number, part in enumerate(parts, 1):
+            asked = notes_messages(title, part, part=number, parts=len(parts))
+            notes.append(_notes(await self._answer(writing, f"notes:{number}:{len(parts)}", asked, Notes)))
+            await writing.on_part(number, len(parts))
+        # Each gets its share of the window, whatever the models wrote.
+        longest = max(50, self._policy.room // len(notes) * 3 // 4)
+        return merging_messages(title, [shortened(note, longest) for note in notes])
+
+    async def _answer(self, writing: Writing, step: str, messages: Messages, form: type[BaseModel]) -> str:
+        async with transaction(self._engine) as connection:
+            there = (await works.answers(connection, writing.request_id)).get(step)
+        if there is not None:
+            return str(there["content"])
+        return await self._ask_in_turn(writing.request_id, step, messages, form)
+
+    async def _ask_in_turn(
+        self, request_id: str, step: str, messages: Messages, form: type[BaseModel]
+    ) -> str:
+        """The first model that answers. Who must wait, or is out of order, is stood in for."""
+        errors: list[FascicleError] = []
+        for model in self._policy.models:
+            try:
+                return await self._ask(request_id, step, self._question(model, messages, form))
+            except FascicleError as error:
+                if error.code in OF_THE_ACCOUNT or error.code in ("budget_spent", "database_down"):
+                    raise
+                log.warning("model_failed", model=model, step=step, error=error.message, code=error.code)
+                errors.append(error)
+        raise _worth_most(errors)
+
+    def _question(self, model: str, messages: Messages, form: type[BaseModel]) -> Question:
+        return Question(model, messages, form.__name__.lower(), wire_schema(form), self._policy.output_tokens)
+
+    async def _ask(self, request_id: str, step: str, question: Question) -> str:
+        assert self._model is not None
+        call_id = await self._reserve(request_id, step, question)
+        try:
+            completion = await self._model.ask(question)
+        except FascicleError as error:
+            await self._note_failure(call_id, error)
+            raise
+        async with transaction(self._engine) as connection:
+            await requests.find(connection, request_id, lock=True)  # two answers at once: one of them counts
+            await works.keep_answer(
+                connection,
+                call_id,
+                model=completion.model,
+                content=completion.content,
+                tokens=_tokens(completion, question),
+                cost=self._cost(completion),
+                now=self._clock(),
+            )
+        return completion.content
+
+    async def _reserve(self, request_id: str, step: str, question: Question) -> int:
+        policy, now = self._policy, self._clock()
+        prompt = _prompt_tokens(question)
+        async with transaction(self._engine) as connection:
+            call_id = await works.reserve(
+                connection,
+                request_id,
+                step,
+                question.model,
+                tokens=prompt + policy.output_tokens,
+                cost=policy.cost(prompt, policy.output_tokens),
+                most_tokens=policy.daily_tokens or None,
+                most_cost=policy.daily_cost or None,
+                now=now,
+            )
+        if call_id is None:
+            tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+            raise MustWait(
+                "budget_spent",
+                "what models may cost today is spent (FASCICLE_LLM_DAILY_TOKENS, _COST): until tomorrow, UTC",
+                seconds=(tomorrow - now).total_seconds() + 1,
+                refused=False,
+            )
+        return call_id
+
+    async def _note_failure(self, call_id: int, error: FascicleError) -> None:
+        """What is refused is not paid; what was answered unclearly, or not in time, may have been."""
+        refused = isinstance(error, PermanentError | MustWait) or error.code in NEVER_SENT
+        async with transaction(self._engine) as connection:
+            await works.call_failed(connection, call_id, error.code, paid=not refused, now=self._clock())
+
+    def _cost(self, completion: Completion) -> Decimal:
+        if completion.cost is not None:
+            return completion.cost
+        return self._policy.cost(completion.prompt_tokens, completion.completion_tokens)
+
+
+def _worth_most(errors: list[FascicleError]) -> FascicleError:
+    """Of what the models failed by: what a retry may mend, soonest; else why the first one declined."""
+    waits = [error for error in errors if isinstance(error, MustWait)]
+    passing = [error for error in errors if isinstance(error, RetryableError) and error not in waits]
+    if passing:
+        return passing[0]
+    if waits:
+        return min(waits, key=lambda wait: wait.seconds)
+    of_the_text = [error for error in errors if error.code not in OF_THE_MODEL]
+    return (of_the_text or errors)[0]
+
+
+def _tokens(completion: Completion, question: Question) -> int:
+    """As the endpoint counts; where it does not, as we guess."""
+    counted = completion.prompt_tokens + completion.completion_tokens
+    return counted or _prompt_tokens(question) + estimated_tokens(completion.content)
+
+
+def _prompt_tokens(question: Question) -> int:
+    return sum(estimated_tokens(message["content"]) for message in question.messages)
+
+
+def _notes(content: str) -> str:
+    """The notes of an answer; one that is no JSON may still be notes."""
+    try:
+        said: Any = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return content
+    return str(said["notes"]) if isinstance(said, dict) and said.get("notes") else content

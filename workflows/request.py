@@ -1,0 +1,275 @@
+"""SummarizeWorkflow: one URL becomes a checked summary (R1–R5). Its id is the lock: nobody else works on it.
+
+What each stage leaves behind is in the database; run again from the start, finished stages are passed by.
+"""
+
+import asyncio
+import contextlib
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import BaseModel
+
+    from activities.looking_after import SummarizeInput, fairness_key
+    from activities.notify import DeliverInput, DeliverResult, NotifyActivities
+    from activities.request import (
+        Begun,
+        RequestActivities,
+        RequestFailure,
+        RequestInput,
+        StageInput,
+        StageResult,
+        StageWait,
+    )
+    from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, request_workflow_id
+    from fascicle.domain.request import DONE, PROGRESS, Stage
+    from fascicle.domain.urls import page_host
+    from workflows import policies
+    from workflows.failures import error_record
+
+_SHORTEST = 0.05
+# How often a site or a model may say "later" within one stage.
+_MOST_REFUSALS = 20
+# Workers that die over one stage: a page may be the reason.
+_MOST_LOST = 5
+_OUR_FAULT_SECONDS = 10.0
+_STAGES = {
+    Stage.EXTRACTING: (RequestActivities.extract_article, FETCH_QUEUE, timedelta(minutes=5)),
+    # A long text is many questions, each of which may take minutes.
+    Stage.SUMMARIZING: (RequestActivities.summarize_article, FETCH_QUEUE, timedelta(hours=2)),
+    Stage.VALIDATING: (RequestActivities.validate_summary, MAIN_QUEUE, timedelta(minutes=1)),
+    Stage.PERSISTING: (RequestActivities.persist_summary, MAIN_QUEUE, timedelta(minutes=1)),
+}
+
+
+class RequestProgress(BaseModel):
+    status: str = "pending"
+    stage: Stage | None = None
+    progress: int = 0
+    waiting_for: str = ""
+
+
+class _GaveUp(Exception):
+    def __init__(self, error: ErrorRecord) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class _Over(Exception):
+    """Cancelled, or done by an earlier run: nothing is left to do but to tell people."""
+
+
+@workflow.defn
+class SummarizeWorkflow:
+    @workflow.init
+    def __init__(self, request: SummarizeInput) -> None:
+        self._request = request
+        self._now = RequestProgress()
+        self._attempts = 3
+        self._look_again = False
+
+    @workflow.run
+    async def run(self, request: SummarizeInput) -> RequestProgress:
+        try:
+            await self._take_a_slot()
+            await self._stage(Stage.EXTRACTING)
+            await self._stage(Stage.SUMMARIZING)
+            while (await self._stage(Stage.VALIDATING)).again:
+                await self._stage(Stage.SUMMARIZING)
+            await self._end(await self._stage(Stage.PERSISTING))
+        except _Over:
+            await self._tell()
+        except _GaveUp as failure:
+            await self._fail(failure.error)
+        except BaseException as error:
+            if is_cancelled_exception(error):
+                await self._record_cancelled()
+            raise
+        return self._now
+
+    @workflow.signal
+    def look_again(self) -> None:
+        """The row or the turn may have changed."""
+        self._look_again = True
+
+    @workflow.query
+    def progress(self) -> RequestProgress:
+        return self._now
+
+    async def _take_a_slot(self) -> None:
+        """So many at once, in all; the others wait in line."""
+        while not (begun := await self._begin()).granted:
+            if begun.gone:
+                self._show(status="over")
+                raise _Over
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(self._request)
+            self._show(status="pending", waiting_for=begun.why)
+            await self._wait(begun.wait_seconds, begun.why)
+        self._attempts = begun.attempts
+
+    async def _begin(self) -> Begun:
+        self._look_again = False
+        return await workflow.execute_activity_method(
+            RequestActivities.begin_request,
+            self._input(),
+            start_to_close_timeout=timedelta(seconds=30),
+            retry_policy=policies.BOOKS,
+            summary="whether it is its turn",
+        )
+
+    async def _stage(self, stage: Stage) -> StageResult:
+        """Tried as often as the settings say; waits, and faults of our own, are no attempts."""
+        lost = refusals = 0
+        while True:
+            self._show(status="running", stage=stage, progress=PROGRESS[stage])
+            try:
+                result = await self._execute(stage)
+            except ActivityError as error:
+                lost += await self._after_failure(error, stage, lost)
+                continue
+            if result.gone:
+                self._show(status="over")
+                raise _Over
+            if result.wait is None:
+                return result
+            refusals += result.wait.refused
+            if refusals > _MOST_REFUSALS:
+                raise _GaveUp(self._refused(result.wait, stage, refusals))
+            await self._sit_out(result.wait)
+
+    async def _execute(self, stage: Stage) -> StageResult:
+        activity, queue, longest = _STAGES[stage]
+        step = StageInput(stage=stage, **self._input().model_dump())
+        return await workflow.execute_activity_method(
+            activity,
+            step,
+            task_queue=queue,
+            start_to_close_timeout=longest,
+            heartbeat_timeout=timedelta(seconds=15),
+            # The rests between attempts come from the activity, with jitter.
+            retry_policy=RetryPolicy(
+                initial_interval=timedelta(milliseconds=500), maximum_attempts=self._attempts
+            ),
+            priority=Priority(priority_key=2, fairness_key=fairness_key(page_host(self._request.url))),
+            summary=f"{stage}: {self._request.url}"[:200],
+        )
+
+    async def _after_failure(self, error: ActivityError, stage: Stage, lost: int) -> int:
+        """Gives up, unless the fault was ours: then it is tried again; 1 if a worker was lost over it."""
+        if is_cancelled_exception(error):
+            raise error
+        record = error_record(error).model_copy(
+            update={"stage": stage.value, "correlation_id": self._request.correlation_id}
+        )
+        if record.error_code == "database_down":
+            await self._wait(_OUR_FAULT_SECONDS, "the database is away")
+            return 0
+        if record.error_code == "worker_lost" and lost < _MOST_LOST:
+            return 1
+        raise _GaveUp(record)
+
+    def _refused(self, wait: StageWait, stage: Stage, refusals: int) -> ErrorRecord:
+        return ErrorRecord(
+            error_type="MustWait",
+            error_code=wait.code,
+            message=wait.reason,
+            retryable=True,
+            stage=stage.value,
+            attempt=refusals,
+            correlation_id=self._request.correlation_id,
+        )
+
+    async def _sit_out(self, wait: StageWait) -> None:
+        self._show(status="pending" if wait.stepped_back else "running", waiting_for=wait.reason)
+        await workflow.sleep(timedelta(seconds=max(_SHORTEST, wait.seconds)), summary=wait.reason[:200])
+        if wait.stepped_back:
+            await self._take_a_slot()
+
+    async def _end(self, kept: StageResult) -> None:
+        self._show(status="succeeded", progress=DONE)
+        if kept.owed:
+            await self._tell()
+
+    async def _fail(self, error: ErrorRecord) -> None:
+        self._show(status="failed", stage=self._now.stage, waiting_for=f"{error.error_code}: {error.message}")
+        recorded: StageResult = await workflow.execute_activity_method(
+            RequestActivities.record_request_failure,
+            RequestFailure(error=error, **self._input().model_dump()),
+            start_to_close_timeout=timedelta(seconds=30),
+            retry_policy=policies.BOOKS,
+            summary=f"failed: {error.error_code}",
+        )
+        if recorded.owed:
+            await self._tell()
+        raise ApplicationError(
+            f"{error.stage}: {error.message}",
+            error.model_dump(),
+            type=error.error_code,
+            non_retryable=True,
+        )
+
+    async def _record_cancelled(self) -> None:
+        self._show(status="cancelled")
+        await asyncio.shield(
+            workflow.execute_activity_method(
+                RequestActivities.record_request_cancelled,
+                self._input(),
+                start_to_close_timeout=timedelta(seconds=30),
+                retry_policy=policies.BOOKS,
+                summary="cancelled",
+            )
+        )
+
+    async def _tell(self) -> None:
+        """Messages to those who asked, until each is settled."""
+        while (told := await self._deliver()).next_attempt_seconds is not None:
+            await self._wait(told.next_attempt_seconds, "until the next message is due")
+
+    async def _deliver(self) -> DeliverResult:
+        self._look_again = False
+        return await workflow.execute_activity_method(
+            NotifyActivities.deliver_due,
+            DeliverInput(job_key=request_workflow_id(self._request.request_id), now=workflow.now()),
+            task_queue=DELIVER_QUEUE,
+            start_to_close_timeout=timedelta(minutes=30),
+            heartbeat_timeout=timedelta(seconds=15),
+            retry_policy=policies.NOTIFY,
+            summary=f"messages about {self._request.url}"[:200],
+        )
+
+    async def _wait(self, seconds: float, why: str) -> None:
+        with contextlib.suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._look_again,
+                timeout=timedelta(seconds=max(_SHORTEST, seconds)),
+                timeout_summary=why[:200],
+            )
+
+    def _input(self) -> RequestInput:
+        return RequestInput(
+            request_id=self._request.request_id,
+            correlation_id=self._request.correlation_id,
+            now=workflow.now(),
+        )
+
+    def _show(
+        self, *, status: str, stage: Stage | None = None, progress: int = 0, waiting_for: str = ""
+    ) -> None:
+        """For the query and the Web UI. While it waits, it is where it was."""
+        self._now = RequestProgress(
+            status=status,
+            stage=stage or (self._now.stage if waiting_for else None),
+            progress=progress or self._now.progress,
+            waiting_for=waiting_for,
+        )
+        lines = [f"**{self._request.url}**", f"- {status}, {self._now.progress} %"]
+        lines += [f"- stage: {self._now.stage}"] if self._now.stage else []
+        lines += [f"- {waiting_for}"] if waiting_for else []
+        lines.append(f"- correlation id: {self._request.correlation_id}")
+        workflow.set_current_details("\n".join(lines))
