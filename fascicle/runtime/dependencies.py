@@ -14,6 +14,7 @@ from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.runtime.tokens import Tokens
+from fascicle.sites.articles import FIRECRAWL_CLOUD, Articles, Firecrawl
 from fascicle.sites.base import ChapterSite, Sites
 from fascicle.sites.declarative import Surroundings, load_folder
 from fascicle.sites.deviantart import DeviantArt
@@ -53,6 +54,7 @@ class Dependencies:
     discord: Discord
     feeds: Feeds
     pages: Pages
+    articles: Articles
 
 
 def utc_now() -> datetime:
@@ -74,6 +76,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)
     feed_reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
+    articles = build_articles(settings, http)
     tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
         sites = build_sites(settings, http)
@@ -98,10 +101,12 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
             Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
             _pages(settings, http),
+            articles,
         )
     finally:
         await reader.close()
         await feed_reader.close()
+        await articles.close()
         notifier.close()
         await tokens.aclose()
         await http.aclose()
@@ -139,6 +144,27 @@ def _pages(settings: Settings, http: HttpClient) -> Pages:
         youtube=settings.youtube_url,
         spotify=settings.spotify_url,
         soundcloud=settings.soundcloud_url,
+    )
+
+
+def build_articles(settings: Settings, http: HttpClient) -> Articles:
+    return Articles(
+        http,
+        gate=settings.article_gate,
+        processes=settings.article_processes,
+        min_words=settings.article_min_words,
+        firecrawl=_firecrawl(settings, http),
+    )
+
+
+def _firecrawl(settings: Settings, http: HttpClient) -> Firecrawl | None:
+    if settings.firecrawl_url is None and settings.firecrawl_api_key is None:
+        return None
+    return Firecrawl(
+        http,
+        base_url=settings.firecrawl_url or FIRECRAWL_CLOUD,
+        api_key=settings.firecrawl_api_key,
+        timeout_seconds=settings.firecrawl_timeout_seconds,
     )
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urljoin
 import certifi
 import httpcore
 import httpx
+import orjson
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
@@ -147,6 +148,7 @@ class HttpClient:
         params: Mapping[str, Any] | None = None,
         form: Sequence[tuple[str, str]] | None = None,
         body: StreamedBody | None = None,
+        json: Any = None,
         judge: Callable[["Answer"], None] | None = None,
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
@@ -168,7 +170,10 @@ class HttpClient:
         elif body is not None:
             content = body.chunks
             given |= {"Content-Type": body.content_type, "Content-Length": str(body.length)}
-        request = self._client.build_request(method, url, params=params, headers=given, content=content)
+        elif json is not None:
+            content = orjson.dumps(json)
+            given["Content-Type"] = "application/json"
+        request = self._request(url, params, given, method=method, content=content)
         if timeout_seconds is not None:
             connecting = min(timeout_seconds, self._limits.timeout_seconds)
             allowed = httpx.Timeout(timeout_seconds, connect=connecting, pool=connecting)
@@ -179,11 +184,22 @@ class HttpClient:
             request, gate, judge or raise_for_status, before_sending, timeout_seconds, patience_seconds
         )
 
+    async def check_address(self, url: str) -> None:
+        """Raise unless the guard would let us go there: for what is handed to others to fetch."""
+        target = self._request(url, None, {}).url
+        await self._guard.resolve(target.host, target.port or (443 if target.scheme == "https" else 80))
+
     def _request(
-        self, url: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]
+        self,
+        url: str,
+        params: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+        *,
+        method: str = "GET",
+        content: bytes | AsyncIterator[bytes] | None = None,
     ) -> httpx.Request:
         try:
-            return self._client.build_request("GET", url, params=params, headers=headers)
+            return self._client.build_request(method, url, params=params, headers=headers, content=content)
         except (ValueError, httpx.InvalidURL) as error:
             raise PermanentError("invalid_url", f"{place(url)[:200]!r} is no address: {error}") from error
 

@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from fascicle.domain.ao3 import ao3_floor
+from fascicle.domain.article import MIN_WORDS
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
@@ -242,6 +243,17 @@ class Settings(BaseSettings):
     item_kept_days: Seconds = 365
     """How long an item stays that everybody archived and that its feeds no longer list."""
 
+    firecrawl_url: BaseUrl | None = None
+    """Set, or its key: articles are fetched by Firecrawl (its cloud unless the URL says otherwise)."""
+    firecrawl_api_key: SecretStr | None = None
+    firecrawl_timeout_seconds: Seconds = 60
+    article_interval_seconds: float = Field(2, ge=0)
+    """Between two requests for articles to one host."""
+    article_min_words: int = Field(MIN_WORDS, ge=1)
+    """A text with fewer is no article; two Chinese or Japanese characters count as one."""
+    article_processes: int = Field(1, ge=1, le=16)
+    """Processes that read articles."""
+
     request_concurrency: int = Field(5, ge=1)
     """Requests that are worked on at once, by all workers together."""
     request_kept_days: Seconds = 90
@@ -318,6 +330,14 @@ class Settings(BaseSettings):
     def _one_line(cls, value: str) -> str:
         if not value.isprintable() or not value.isascii():
             raise ValueError("must be one line of plain ASCII text")
+        return value
+
+    @field_validator("firecrawl_api_key")
+    @classmethod
+    def _one_word(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value() if value else ""
+        if not key.isascii() or any(not 33 <= ord(char) < 127 for char in key):
+            raise ValueError("must be one word of plain ASCII")
         return value
 
     @field_validator("database_url")
@@ -423,6 +443,10 @@ class Settings(BaseSettings):
         return GatePolicy(self.enrich_interval_seconds)
 
     @property
+    def article_gate(self) -> GatePolicy:
+        """Of each host that has articles."""
+        return GatePolicy(self.article_interval_seconds)
+
     def request_retry(self) -> RetryRule:
         return RetryRule(
             attempts=self.retry_attempts,

@@ -6,7 +6,7 @@ from typing import Any
 
 from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.feeds import parse_feed
-from fascicle.sites.feeds.child import serve
+from fascicle.sites.reading.child import serve
 
 DIE = b"die"
 HANG = b"hang"

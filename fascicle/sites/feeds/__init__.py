@@ -1,7 +1,7 @@
 """Feeds: bytes in, `ParsedFeed` out, and where feeds are. Nothing here reaches the network.
 
 `document` makes text of bytes, `xml_feed` and `json_feed` a feed of the text, `keys` gives each entry its id.
-`reader` does all this in child processes (`process`, `child`).
+`reader` does all this in child processes (`child`, and `fascicle.sites.reading`).
 """
 
 from fascicle.sites.feeds.caching import patience_seconds

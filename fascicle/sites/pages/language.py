@@ -2,6 +2,7 @@
 
 import functools
 import threading
+from collections import Counter
 from typing import Any
 
 from fascicle.domain.item_words import count_words
@@ -11,6 +12,17 @@ _FEWEST_WORDS = 20
 _SUREST = 0.8
 # More does not make it surer.
 _ENOUGH = 5_000
+# A piece of a text that may be in another language than the next.
+_PIECE = 300
+_MOST_PIECES = 30
+# Near enough to be taken for each other.
+_KIN = (
+    frozenset({"no", "nb", "nn", "da"}),
+    frozenset({"hr", "bs", "sr", "sh"}),
+    frozenset({"id", "ms"}),
+    frozenset({"cs", "sk"}),
+    frozenset({"gl", "pt"}),
+)
 # "No linguistic content".
 _NONE = "zxx"
 _one_at_a_time = threading.Lock()
@@ -28,6 +40,36 @@ def language_of(text: str) -> str | None:
     with _one_at_a_time:
         language, probability = _identifier().classify(text[:_ENOUGH])
     return str(language) if probability >= _SUREST and language != _NONE else None
+
+
+def agreed_language(text: str, declared: str | None) -> str | None:
+    """ISO 639-1: what the page declares if its text agrees, else what most of the text is in. Blocks."""
+    said = declared if declared is not None and len(declared) == 2 else None
+    found = main_language(text)
+    if found is None or said is None:
+        return found or said
+    return said if any({found, said} <= kin for kin in _KIN) else found
+
+
+def main_language(text: str) -> str | None:
+    """The language of the greater part: a quotation, or a note in another, may stand first."""
+    shares: Counter[str] = Counter()
+    for piece in _pieces(text):
+        if language := language_of(piece):
+            shares[language] += len(piece)
+    return shares.most_common(1)[0][0] if shares else language_of(text)
+
+
+def _pieces(text: str) -> list[str]:
+    """Paragraphs, put together until there is enough to judge, from all over the text."""
+    pieces, piece = [], ""
+    for line in text.splitlines():
+        piece += f"{line}\n"
+        if len(piece) >= _PIECE:
+            pieces.append(piece[:_ENOUGH])
+            piece = ""
+    pieces.append(piece)
+    return pieces[:: max(1, len(pieces) // _MOST_PIECES)]
 
 
 @functools.cache

@@ -2,13 +2,14 @@
 
 import html as entities
 import re
+from typing import Any
 
 from fascicle.sites.markup import is_monstrous
 from fascicle.sites.pages.decoding import decoded
 
 # Longer pages are lists or books; their beginning says enough.
 LONGEST_PAGE = 2_000_000
-_LONGEST_TEXT = 500_000
+LONGEST_TEXT = 500_000
 _SHORTEST_TEXT = 80
 _BLOCK = re.compile(
     r"<(?:/?(?:p|div|section|article|header|footer|h[1-6]|ul|ol|dl|li|dt|dd|blockquote|pre|table|tr|td|th|figure"
@@ -23,25 +24,27 @@ def page_text(html: bytes, url: str, content_type: str | None = None) -> str | N
     body = html[:LONGEST_PAGE]
     if is_monstrous(body):
         return None
+    text = extracted(decoded(body, content_type), url, fast=True, include_tables=False)
+    if len(text) < _SHORTEST_TEXT:
+        return None
+    return text.replace("\0", "")[:LONGEST_TEXT]
+
+
+def extracted(page: Any, url: str, **options: Any) -> str:
+    """What trafilatura takes for the main text of a page, given as HTML or as a tree; empty: none."""
     # Half a second to import, so only where pages are read.
     from trafilatura import extract
 
-    text = extract(
-        decoded(body, content_type),
-        url=url,
-        fast=True,
-        include_comments=False,
-        include_tables=False,
-        include_formatting=False,
-        with_metadata=False,
+    return (
+        extract(
+            page, url=url, include_comments=False, include_formatting=False, with_metadata=False, **options
+        )
+        or ""
     )
-    if text is None or len(text) < _SHORTEST_TEXT:
-        return None
-    return text.replace("\0", "")[:_LONGEST_TEXT]
 
 
 def text_of_html(html: str | None) -> str:
     """The words of a feed's HTML, a paragraph a line."""
-    without = _INLINE.sub("", _BLOCK.sub("\n", (html or "")[:_LONGEST_TEXT]))
+    without = _INLINE.sub("", _BLOCK.sub("\n", (html or "")[:LONGEST_TEXT]))
     lines = (" ".join(line.split()) for line in entities.unescape(without).splitlines())
     return "\n".join(line for line in lines if line)

@@ -1,4 +1,4 @@
-"""Processes that read feeds, from the parent's side: started when needed, ended when stuck or worn."""
+"""Processes that read documents, from the parent's side: started when needed, ended when stuck or worn."""
 
 import asyncio
 import json
@@ -11,14 +11,13 @@ from typing import Any
 from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.sites.fanficfare.process import bare_environment
 
-CHILD = "fascicle.sites.feeds.child"
-# What a large feed leaves behind is given back; a fresh process costs half a second.
+# What a large document leaves behind is given back; a fresh process costs half a second.
 _MOST_READINGS = 500
 _START_SECONDS = 60.0
 
 
 class Gone(Exception):
-    """The process ended in the middle of a feed."""
+    """The process ended in the middle of a document."""
 
 
 class Child:
@@ -53,7 +52,7 @@ class Child:
             await self._answer()
 
     async def read(self, body: bytes, request: Mapping[str, Any], seconds: float) -> bytes:
-        """The feed as JSON. TimeoutError: it takes longer than it may."""
+        """What it made of the document, as JSON. TimeoutError: it takes longer than it may."""
         self._readings += 1
         async with asyncio.timeout(seconds):
             await self._send(json.dumps({**request, "size": len(body), "seconds": seconds}).encode(), body)
@@ -97,7 +96,7 @@ class Child:
 
 
 class Children:
-    """At most `most` at a time, each with one feed at a time; none before the first is needed."""
+    """At most `most` at a time, each with one document at a time; none before the first is needed."""
 
     def __init__(self, most: int, module: str) -> None:
         self._module = module
@@ -169,8 +168,8 @@ class Children:
 
 
 def _closing() -> RetryableError:
-    return RetryableError("shutting_down", "Fascicle is shutting down; the feed is read later.")
+    return RetryableError("shutting_down", "Fascicle is shutting down; this is read later.")
 
 
 def _not_started(error: Exception) -> RetryableError:
-    return RetryableError("parser_not_started", f"The process that reads feeds did not start: {error!r}.")
+    return RetryableError("parser_not_started", f"The process that reads documents did not start: {error!r}.")

@@ -1,0 +1,71 @@
+"""Articles by their address: fetched by us or by Firecrawl, read in a process of their own."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from fascicle.domain.article import MIN_WORDS, Article
+from fascicle.domain.gate import GatePolicy
+from fascicle.runtime.http import HttpClient
+from fascicle.sites.articles.firecrawl import Firecrawl
+from fascicle.sites.articles.kinds import check_kind, is_readable
+from fascicle.sites.pages.fetching import PageFetcher
+from fascicle.sites.reading import Readers
+
+CHILD = "fascicle.sites.articles.child"
+
+
+class Articles:
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        gate: GatePolicy,
+        processes: int = 1,
+        min_words: int = MIN_WORDS,
+        firecrawl: Firecrawl | None = None,
+        longest_seconds: float = 60,
+        child: str = CHILD,
+    ) -> None:
+        self._fetcher = PageFetcher(http, purpose="article", gate=gate, is_wanted=_is_wanted)
+        self._firecrawl = firecrawl
+        self._readers = Readers(processes, child, longest_seconds=longest_seconds)
+        self._min_words = min_words
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that run at present."""
+        return self._readers.pids
+
+    async def extract(self, url: str) -> Article:
+        """The article at an address; a FascicleError that says what is there instead."""
+        if self._firecrawl is not None:
+            scraped = await self._firecrawl.scrape(url)
+            return await self._read(scraped.markdown.encode(), scraped.url, said=scraped.said)
+        page = await self._fetcher.fetch(url)
+        return await self.read(page.body, page.url, page.content_type)
+
+    async def read(self, body: bytes, url: str, content_type: str | None = None) -> Article:
+        """The article in a page that is at hand."""
+        check_kind(body, url, content_type)
+        return await self._read(body, url, content_type=content_type)
+
+    async def close(self) -> None:
+        """Ends the processes at once; who waits for one gets a retryable error."""
+        await self._readers.close()
+
+    async def _read(self, body: bytes, url: str, **request: Any) -> Article:
+        payload = await self._readers.read(body, url=url, min_words=self._min_words, **request)
+        return Article.model_validate_json(payload)
+
+
+def _is_wanted(headers: Mapping[str, str]) -> bool:
+    return is_readable(headers.get("content-type"))

@@ -1,0 +1,133 @@
+"""A page's tree before its text is looked for: what misleads the search is taken out, links are noted."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# An lxml element; lxml has no types of its own.
+Element = Any
+
+_BLOCKS = frozenset(
+    ("p", "li", "dt", "dd", "td", "th", "blockquote", "pre", "div", "section", "article", "figcaption")
+) | {f"h{level}" for level in range(1, 7)}
+_CONTAINERS = _BLOCKS | {
+    "ul",
+    "ol",
+    "dl",
+    "table",
+    "tbody",
+    "tr",
+    "figure",
+    "main",
+    "form",
+    "aside",
+    "header",
+}
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
+_TABLE_PARTS = frozenset(("table", "tbody", "thead", "tfoot", "tr", "td"))
+# A cell with so much in it is no datum.
+_LONGEST_DATUM = 400
+_LINK_SHARE = 0.9
+_NOT_ALNUM = re.compile(r"[\W_]+")
+
+
+def key_of(text: str) -> str:
+    """Letters and digits alone: the same words, however they are set."""
+    return _NOT_ALNUM.sub("", text).casefold()
+
+
+def unfold_layout_tables(tree: Element) -> None:
+    """Tables that only place things become plain blocks: their cells hold whole articles."""
+    for table in list(tree.iter("table")):
+        if _is_layout(table):
+            for part in _parts_of(table):
+                part.tag = "div"
+
+
+def drop_asides_in_sentences(tree: Element) -> None:
+    """Cards that open over a name: several links, and nothing else, in the middle of a paragraph."""
+    for paragraph in list(tree.iter("p", "li")):
+        # The innermost first: around them is the name itself.
+        for span in reversed(list(paragraph.iter("span", "div"))):
+            links = [link for link in span.iter("a") if words_in(link)]
+            if (
+                len(links) >= 3
+                and _is_all_links(span, links)
+                and len(words_in(span)) < len(words_in(paragraph))
+            ):
+                _drop(span)
+
+
+class Links:
+    """Which texts of a page are nothing but links, and which are its headings; asked by `key_of` a line."""
+
+    def __init__(self, tree: Element = ()) -> None:
+        self.linked: set[str] = set()
+        self.headings: set[str] = set()
+        self.share: dict[str, float] = {}
+        for block in _leaf_blocks(tree) if len(tree) else ():
+            text = words_in(block)
+            key = key_of(text)
+            if not key:
+                continue
+            self.share[key] = share = _link_share(block, text)
+            if share >= _LINK_SHARE:
+                self.linked.add(key)
+            if block.tag in _HEADINGS:
+                self.headings.add(key)
+
+    @property
+    def headlines(self) -> set[str]:
+        return self.linked & self.headings
+
+
+def words_in(element: Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def _is_layout(table: Element) -> bool:
+    if (table.get("role") or "").lower() in ("presentation", "none"):
+        return True
+    cells = [part for part in _parts_of(table) if part.tag == "td"]
+    return any(len(words_in(cell)) > _LONGEST_DATUM for cell in cells)
+
+
+def _parts_of(table: Element) -> list[Element]:
+    """The table and its own rows and cells, not those of tables within."""
+    found, waiting = [], [table]
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
+        if part.tag != "td":
+            waiting += [child for child in part if child.tag in _TABLE_PARTS and child.tag != "table"]
+    return found
+
+
+def _leaf_blocks(tree: Element) -> Iterator[Element]:
+    for element in tree.iter(*_BLOCKS):
+        if not any(True for _ in element.iter(*_CONTAINERS) if _ is not element):
+            yield element
+
+
+def _link_share(block: Element, text: str) -> float:
+    if any(True for _ in block.iterancestors("a")):
+        return 1.0
+    linked = sum(len(words_in(link)) for link in block.iter("a"))
+    return min(1.0, linked / len(text))
+
+
+def _is_all_links(span: Element, links: list[Element]) -> bool:
+    return len(key_of("".join(map(words_in, links)))) >= _LINK_SHARE * len(key_of(words_in(span)))
+
+
+def _drop(element: Element) -> None:
+    """Without what follows it in the sentence."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    before, tail = element.getprevious(), element.tail or ""
+    if before is not None:
+        before.tail = (before.tail or "") + tail
+    else:
+        parent.text = (parent.text or "") + tail
+    parent.remove(element)

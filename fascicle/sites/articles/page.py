@@ -1,0 +1,102 @@
+"""An article out of the HTML of its page."""
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser
+
+from fascicle.domain.article import Article, Candidate, check_article, length_in_words
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.urls import address_title, place
+from fascicle.sites.articles.markup import Links, key_of
+from fascicle.sites.articles.text import main_text
+from fascicle.sites.articles.trimming import trimmed
+from fascicle.sites.markup import is_monstrous, tree_of
+from fascicle.sites.pages import values
+from fascicle.sites.pages.decoding import decoded
+from fascicle.sites.pages.json_ld import main_thing
+from fascicle.sites.pages.language import agreed_language
+from fascicle.sites.pages.metadata import page_metadata
+from fascicle.sites.pages.text import LONGEST_PAGE, LONGEST_TEXT
+from fascicle.sites.sanitise import storable
+
+_CHALLENGE_SCRIPTS = (
+    "challenge-platform",
+    "_cf_chl_opt",
+    "px-captcha",
+    "captcha-delivery.com",
+    "awswaf.com/",
+)
+_MARKED = re.compile(r"(?:\w*Article|\w*Posting|Report|Review|article)")
+_INVISIBLE = "script, style, noscript, template, svg, head, iframe, select"
+_ENOUGH_TO_SEE = 2000
+
+
+def article_of_page(body: bytes, *, url: str, content_type: str | None, min_words: int) -> Article:
+    """A longer page is a list or a book: what is beyond its first two megabytes is left out."""
+    body = body[:LONGEST_PAGE]
+    if is_monstrous(body):
+        raise PermanentError("not_an_article", f"{place(url)[:200]} is no page that a browser could show.")
+    html = storable(decoded(body, content_type))
+    tree = tree_of(html.encode(), url)
+    metadata = page_metadata(html.encode(), url=url, content_type="text/html; charset=utf-8")
+    title = _title(tree, metadata.title) or address_title(url)
+    found = main_text(html, url)
+    links = found.links
+    lines = trimmed(found.lines, links, title=title, author=metadata.author)
+    text = "\n".join(lines)[:LONGEST_TEXT]
+    check_article(_candidate(html, tree, url, title, lines, links, metadata.kind), min_words=min_words)
+    return Article(
+        url=url,
+        title=title,
+        text=text,
+        language=agreed_language(text, metadata.language),
+        author=metadata.author,
+        site_name=metadata.site_name,
+        published_at=metadata.published_at,
+        extractor="trafilatura",
+    )
+
+
+def _title(tree: LexborHTMLParser, said: str | None) -> str | None:
+    """What the page is called, without the name of its site: as its one heading says, if that is a part of it."""
+    headings = [heading for node in tree.css("h1")[:5] if (heading := values.line(node.text(separator=" ")))]
+    inside = [heading for heading in headings if key_of(heading) and key_of(heading) in key_of(said or "")]
+    if inside and length_in_words(inside[0]) >= 3:
+        return inside[0]
+    return said or (headings[0] if headings else None)
+
+
+def _candidate(
+    html: str, tree: LexborHTMLParser, url: str, title: str, lines: list[str], links: Links, kind: str | None
+) -> Candidate:
+    visible, words = _visible(html)
+    keys = [key_of(line) for line in lines]
+    return Candidate(
+        url=url,
+        title=title,
+        text="\n".join(lines),
+        visible=visible,
+        visible_words=words,
+        linked_words=sum(
+            length_in_words(line) for line, key in zip(lines, keys, strict=True) if key in links.linked
+        ),
+        headlines=sum(1 for key in keys if key in links.headlines),
+        is_marked=bool(_MARKED.fullmatch(kind or "")),
+        asks_for_password=tree.css_first('input[type="password"]') is not None,
+        is_restricted=_is_restricted(tree),
+        is_challenge=any(script in html for script in _CHALLENGE_SCRIPTS),
+    )
+
+
+def _visible(html: str) -> tuple[str, int]:
+    """The beginning of what the page shows, a block a line, and how many words it shows."""
+    tree = LexborHTMLParser(html)
+    for node in tree.css(_INVISIBLE):
+        node.decompose()
+    text = tree.body.text(separator="\n", strip=True) if tree.body else ""
+    return text[:_ENOUGH_TO_SEE], length_in_words(text[:LONGEST_TEXT])
+
+
+def _is_restricted(tree: LexborHTMLParser) -> bool:
+    free = main_thing(tree).get("isAccessibleForFree")
+    return free is False or (isinstance(free, str) and free.strip().lower() == "false")
