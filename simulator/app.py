@@ -16,8 +16,10 @@ from simulator.discord import Discord
 from simulator.faults import FaultyApp
 from simulator.feeds import EmbeddingSite, Feeds, YouTube
 from simulator.inkpages import InkPages
+from simulator.llm import Llm
 from simulator.mangadex import MangaDex
 from simulator.mangaplus import MangaPlus
+from simulator.metered import SendingApp
 from simulator.objects import S3
 from simulator.panelbox import PanelBox
 from simulator.rate_limit import RateLimitedApp
@@ -56,6 +58,7 @@ class SimulatorApp:
             EmbeddingSite(simulation.feeds, "Spotify"),
             EmbeddingSite(simulation.feeds, "SoundCloud"),
             S3(simulation.objects),
+            Llm(simulation.llm),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)
@@ -65,7 +68,7 @@ class SimulatorApp:
         sites = Starlette(routes=[*mounts, simulation.sink.route()])
         faulty = FaultyApp(sites, simulation.faults, self._error_form_of)
         limited = RateLimitedApp(faulty, simulation.rate_limits, self._error_form_of)
-        return LoggedApp(limited, simulation.requests)
+        return SendingApp(LoggedApp(limited, simulation.requests))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan" or scope["path"].startswith(f"{CONTROL_PREFIX}/"):

@@ -13,6 +13,7 @@ from simulator.deviantart.client import DeviantArtClient
 from simulator.discord.client import DiscordClient
 from simulator.faults import Fault, FaultReport
 from simulator.feeds.client import FeedsClient
+from simulator.llm.client import LlmClient
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
 from simulator.simulation import WorldName
@@ -65,6 +66,7 @@ class SimulatorControl:
         self.deviantart = DeviantArtClient(self._call)
         self.discord = DiscordClient(self._call)
         self.feeds = FeedsClient(self._call)
+        self.llm = LlmClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self

@@ -36,6 +36,12 @@ async def reset(scope: Scope, receive: Receive) -> None:
     await _until_disconnected(receive)
 
 
+def is_closing(scope: Scope) -> bool:
+    """Whether the client is known to be gone; never where the server runs another protocol."""
+    transport = scope.get("state", {}).get(TRANSPORT)
+    return isinstance(transport, asyncio.Transport) and transport.is_closing()
+
+
 async def _until_disconnected(receive: Receive) -> None:
     # Returning sooner would have uvicorn log an unfinished response as an error of the application.
     while (await receive())["type"] != "http.disconnect":

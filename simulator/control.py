@@ -16,6 +16,7 @@ from simulator.deviantart.control import DeviantArtControl
 from simulator.discord.control import DiscordControl
 from simulator.faults import Fault
 from simulator.feeds.control import FeedsControl
+from simulator.llm.control import LlmControl
 from simulator.mangadex import MangaDex, title_page
 from simulator.rate_limit import RateLimit
 from simulator.series import Series
@@ -68,6 +69,7 @@ class Control:
             *Ao3Control(self._simulation.ao3).table(),
             *DiscordControl(self._simulation.discord).table(),
             *FeedsControl(self._simulation.feeds).table(),
+            *LlmControl(self._simulation.llm).table(),
         ]
         return [
             Mount(

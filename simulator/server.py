@@ -113,6 +113,7 @@ class RunningSimulator:
         self.discord = self.simulation.discord
         self.objects = self.simulation.objects
         self.feeds = self.simulation.feeds
+        self.llm = self.simulation.llm
         self.url = ""
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
@@ -125,6 +126,11 @@ class RunningSimulator:
     def feed_url(self, name: str) -> str:
         """Where the feed of that name is read."""
         return f"{self.url}{self.feeds.feed(name).path}"
+
+    @property
+    def llm_url(self) -> str:
+        """The base address that clients of the simulated model are given."""
+        return f"{self.url}/llm/v1"
 
     def pages(self, series: Series) -> dict[str, str]:
         """The series' page on each site that carries it."""

@@ -12,6 +12,7 @@ from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.feeds import Newsroom
 from simulator.feeds.demo import add_demo_feeds
+from simulator.llm import Oracle
 from simulator.objects import Objects
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
@@ -34,6 +35,7 @@ class Simulation:
     discord: Chat = field(default_factory=Chat)
     objects: Objects = field(default_factory=Objects)
     feeds: Newsroom = field(default_factory=Newsroom)
+    llm: Oracle = field(default_factory=Oracle)
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
@@ -74,6 +76,7 @@ class Simulation:
         self.discord.clear()
         self.objects.clear()
         self.feeds.clear()
+        self.llm.clear()
         with self.world.changing():
             self.world.clear()
             self.fill(world_name)
