@@ -23,7 +23,7 @@ from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.by_queue import activities_by_queue
+from activities.by_queue import activities_by_queue, retry_rules
 from activities.fic_desk import FicDesk, open_desk
 from activities.interceptor import FascicleInterceptor
 from activities.metrics import Metrics
@@ -49,6 +49,7 @@ from workflows.notify import NotifyWorkflow
 from workflows.publish import PublishPostWorkflow
 from workflows.reconcile import ReconcileWorkflow
 from workflows.replay_letters import ReplayLettersWorkflow
+from workflows.request import SummarizeWorkflow
 from workflows.source import SourceWorkflow
 from workflows.storage_cleanup import StorageCleanupWorkflow
 from workflows.sweep import SweepWorkflow
@@ -63,6 +64,7 @@ WORKFLOWS: Sequence[type] = (
     PublishPostWorkflow,
     ParseFicWorkflow,
     EnrichItemWorkflow,
+    SummarizeWorkflow,
     DigestWorkflow,
     HousekeepingWorkflow,
     MailWorkflow,
@@ -83,7 +85,9 @@ def build_workers(
 ) -> list[Worker]:
     settings = dependencies.settings
     served = activities_by_queue(client, dependencies, metrics)
-    interceptor = FascicleInterceptor(metrics, retry_base_seconds=settings.retry_base_seconds)
+    interceptor = FascicleInterceptor(
+        metrics, retry_base_seconds=settings.retry_base_seconds, rules=retry_rules(settings)
+    )
     limits = {
         FETCH_QUEUE: settings.max_concurrent_fetches,
         PUBLISH_QUEUE: settings.publish_concurrency,

@@ -28,10 +28,13 @@ from activities.post_plan import Planner, PublishPolicy
 from activities.publish import PublishActivities
 from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
+from activities.request import RequestActivities, RequestPolicy
+from activities.request_summary import Summarizer, SummaryPolicy
 from activities.source import SourceActivities
 from activities.storage_cleanup import StorageCleanupActivities
 from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE
+from fascicle.domain.request import RetryRule
 from fascicle.domain.sweep import FAILURES_UNTIL_LOST
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.settings import Settings
@@ -58,6 +61,7 @@ def activities_by_queue(
         told_within=policy.told_within,
         sweep_is_fresh_for=policy.sweep_is_fresh_for,
         enrich=settings.enrich,
+        requests_at_once=settings.request_concurrency,
     )
     chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
     dead_letter = DeadLetterActivities(engine, _retention(settings))
@@ -91,6 +95,7 @@ def activities_by_queue(
     feed = FeedActivities(engine, dependencies.feeds, feed_books(settings), metrics)
     fic = _fic_activities(client, dependencies, metrics)
     enrich = EnrichActivities(engine, dependencies.pages, metrics)
+    request = _request_activities(client, dependencies, metrics)
     discord = DiscordActivities(
         engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault
     )
@@ -124,6 +129,11 @@ def activities_by_queue(
             fic.record_fic_failure,
             feed.store_item,
             enrich.give_up_enriching,
+            request.begin_request,
+            request.validate_summary,
+            request.persist_summary,
+            request.record_request_failure,
+            request.record_request_cancelled,
         ],
         FETCH_QUEUE: [
             source.poll_source,
@@ -135,6 +145,8 @@ def activities_by_queue(
             account.renew_account,
             fic.fetch_fic,
             enrich.enrich_item,
+            request.extract_article,
+            request.summarize_article,
         ],
         DELIVER_QUEUE: [notify.deliver_due, mail.deliver_mail, discord.edit_replies],
         PUBLISH_QUEUE: [
@@ -165,6 +177,32 @@ def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics
     )
 
 
+def _request_activities(client: Client, dependencies: Dependencies, metrics: Metrics) -> RequestActivities:
+    settings, engine = dependencies.settings, dependencies.engine
+    summarizer = Summarizer(engine, dependencies.language_model, summary_policy(settings), dependencies.clock)
+    policy = RequestPolicy(concurrency=settings.request_concurrency, retry=settings.request_retry)
+    return RequestActivities(engine, client, dependencies.articles, summarizer, policy, metrics)
+
+
+def summary_policy(settings: Settings) -> SummaryPolicy:
+    return SummaryPolicy(
+        models=tuple(settings.llm_models),
+        context_tokens=settings.llm_context_tokens,
+        output_tokens=settings.llm_output_tokens,
+        request_tokens=settings.llm_request_tokens,
+        daily_tokens=settings.llm_daily_tokens,
+        daily_cost=settings.llm_daily_cost,
+        price_input=settings.llm_price_input,
+        price_output=settings.llm_price_output,
+    )
+
+
+def retry_rules(settings: Settings) -> dict[str, RetryRule]:
+    """Activities whose rests between attempts have settings of their own (R3)."""
+    stages = ("extract_article", "summarize_article", "validate_summary", "persist_summary")
+    return dict.fromkeys(stages, settings.request_retry)
+
+
 def _retention(settings: Settings) -> Retention:
     return Retention(
         letters=timedelta(days=settings.dead_letter_days),
@@ -173,6 +211,7 @@ def _retention(settings: Settings) -> Retention:
         idle_runs=min(_IDLE_RUNS_KEPT, timedelta(days=settings.run_kept_days)),
         documents=timedelta(days=settings.document_kept_days),
         items=timedelta(days=settings.item_kept_days),
+        requests=timedelta(days=settings.request_kept_days),
     )
 
 

@@ -12,6 +12,7 @@ from fascicle.domain.errors import ErrorRecord
 from fascicle.storage import dead_letter, enrichment, fic_job
 from fascicle.storage import item as items
 from fascicle.storage import notification as notifications
+from fascicle.storage import request as requests
 from fascicle.storage import run as runs
 from fascicle.storage.database import transaction
 
@@ -41,6 +42,8 @@ class AgeOutResult(BaseModel):
     runs_forgotten: int = 0
     items_forgotten: int = 0
     """Of feeds: that they were seen is kept."""
+    requests_forgotten: int = 0
+    """Those that came to nothing; summaries stay."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Retention:
     idle_runs: timedelta
     documents: timedelta
     items: timedelta
+    requests: timedelta
 
 
 class LettersInput(BaseModel):
@@ -130,12 +134,14 @@ class DeadLetterActivities:
                 documents_before=now - kept.documents,
             )
             gone = await items.forget(connection, before=now - kept.items)
+            asked = await requests.forget(connection, now - kept.requests)
         return AgeOutResult(
             given_up=given_up,
             forgotten=forgotten,
             fics_forgotten=fics,
             runs_forgotten=ran,
             items_forgotten=gone,
+            requests_forgotten=asked,
         )
 
     @activity.defn

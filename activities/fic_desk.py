@@ -30,6 +30,7 @@ from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import listing
+from fascicle.storage.notice import answered
 from fascicle.storage.vault import Vault
 from fascicle.web.discord_deeds import Reply
 
@@ -249,9 +250,7 @@ class FicDesk:
         now = datetime.now(UTC)
         async with transaction(self._engine) as connection:
             user_id = await library.find_user(connection, user)
-            spared = user_id is not None and await notices.answered(
-                connection, view.key, view.round, user_id, now
-            )
+            spared = user_id is not None and await answered(connection, view.key, view.round, user_id, now)
         if spared:  # its workflow waits only to send that message
             await self._say_look_again(view.workflow_id)
 

@@ -12,7 +12,14 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
-from activities.looking_after import enrich_input, look_after_fic, look_after_item, look_after_post
+from activities.looking_after import (
+    enrich_input,
+    look_after_fic,
+    look_after_item,
+    look_after_post,
+    look_after_request,
+    request_input,
+)
 from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.fic import FicRef
@@ -20,6 +27,7 @@ from fascicle.runtime.logs import get_logger
 from fascicle.storage import enrichment, fic_job, mail, post_queue
 from fascicle.storage import feed as feeds
 from fascicle.storage import notification as notifications
+from fascicle.storage import request as requests
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 
@@ -36,6 +44,8 @@ _MOST_FICS = 500
 # Enrichment has time; its workflow is usually just waiting for a worker.
 _ITEM_IS_LATE = timedelta(minutes=5)
 _MOST_ITEMS = 100
+_REQUEST_IS_LATE = timedelta(minutes=1)
+_MOST_REQUESTS = 100
 # Later than any gate lets one wait without saying so.
 _FEED_IS_LATE = timedelta(minutes=3)
 _MOST_FEEDS = 100
@@ -73,6 +83,8 @@ class Orphans(BaseModel):
     """Fics that were seen to."""
     items: int = 0
     """Items whose enrichment nobody was at."""
+    requests: int = 0
+    """Requests that were seen to."""
     mail_waits: bool = False
     feeds: list[NeglectedFeed] = []
     """Overdue, or at rest though somebody reads them: whoever should have said so died before."""
@@ -87,12 +99,14 @@ class ReconcileActivities:
         told_within: timedelta,
         sweep_is_fresh_for: timedelta,
         enrich: bool = True,
+        requests_at_once: int = 5,
     ) -> None:
         self._engine = engine
         self._client = client
         self._told_within = told_within
         self._sweep_is_fresh_for = sweep_is_fresh_for
         self._enrich = enrich
+        self._requests_at_once = requests_at_once
 
     @activity.defn
     async def find_orphans(self, reconcile: ReconcileInput) -> Orphans:
@@ -109,12 +123,14 @@ class ReconcileActivities:
             posts = await self._see_to_overdue(reconcile.now) + await self._see_to_unplanned()
             fics = await self._see_to_fics(reconcile.now)
             items = await self._see_to_items(reconcile.now) if self._enrich else 0
+            asked = await self._see_to_requests(reconcile.now)
         return Orphans(
             chapters=[OwedChapter(series_id=s, chapter_id=c) for s, c in chapters],
             stale_sweeps=stale,
             posts=posts,
             fics=fics,
             items=items,
+            requests=asked,
             mail_waits=mail_waits,
             feeds=[NeglectedFeed.model_validate(row) for row in neglected],
         )
@@ -149,6 +165,19 @@ class ReconcileActivities:
                 await look_after_fic(self._client, FicRef.model_validate(row))
             except RPCError as error:
                 log.warning("fic_not_seen_to", key=row["key"], error=str(error))
+        return len(neglected)
+
+    async def _see_to_requests(self, now: datetime) -> int:
+        """Requests that should have moved by now; usually one only works, then this changes nothing."""
+        async with transaction(self._engine) as connection:
+            neglected = await requests.neglected(
+                connection, now - _REQUEST_IS_LATE, most=self._requests_at_once, limit=_MOST_REQUESTS
+            )
+        for row in neglected:
+            try:
+                await look_after_request(self._client, request_input(row))
+            except RPCError as error:
+                log.warning("request_not_seen_to", request_id=row["id"], error=str(error))
         return len(neglected)
 
     async def _see_to_items(self, now: datetime) -> int:

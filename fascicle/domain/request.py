@@ -1,6 +1,7 @@
 """Requests (R1–R5): a URL becomes a checked summary. Their states, their stages, their identity."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +13,8 @@ from fascicle.domain.canonical_url import url_key
 from fascicle.domain.errors import UsageError
 from fascicle.domain.summary import StoredSummary
 from fascicle.domain.urls import parse_http_url, place
+
+_ID = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
 
 class RequestStatus(StrEnum):
@@ -83,6 +86,11 @@ class RequestView(BaseModel):
     @property
     def finished(self) -> bool:
         return self.status not in OPEN
+
+
+def is_request_id(text: str) -> bool:
+    """Whether it can be one: it becomes part of a workflow's id, and people type it."""
+    return _ID.fullmatch(text) is not None
 
 
 def url_hash(url: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import GateBook, HttpClient, HttpLimits
 from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
@@ -24,6 +25,7 @@ from fascicle.sites.fanficfare import FanFicFare
 from fascicle.sites.feeds.client import Feeds
 from fascicle.sites.feeds.reader import FeedReader
 from fascicle.sites.fic import Ao3, OtherFicSites
+from fascicle.sites.llm import OPENROUTER, LanguageModel
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.pages import Pages
@@ -55,6 +57,8 @@ class Dependencies:
     feeds: Feeds
     pages: Pages
     articles: Articles
+    language_model: LanguageModel | None
+    """None: summaries are extractive."""
 
 
 def utc_now() -> datetime:
@@ -102,6 +106,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
             _pages(settings, http),
             articles,
+            _language_model(settings, http),
         )
     finally:
         await reader.close()
@@ -165,6 +170,18 @@ def _firecrawl(settings: Settings, http: HttpClient) -> Firecrawl | None:
         base_url=settings.firecrawl_url or FIRECRAWL_CLOUD,
         api_key=settings.firecrawl_api_key,
         timeout_seconds=settings.firecrawl_timeout_seconds,
+    )
+
+
+def _language_model(settings: Settings, http: HttpClient) -> LanguageModel | None:
+    if settings.llm_url is None and settings.llm_api_key is None:
+        return None
+    return LanguageModel(
+        http,
+        base_url=settings.llm_url or OPENROUTER,
+        api_key=settings.llm_api_key,
+        policy=GatePolicy(settings.llm_interval_seconds),
+        timeout_seconds=settings.llm_timeout_seconds,
     )
 
 

@@ -447,6 +447,7 @@ class Settings(BaseSettings):
         """Of each host that has articles."""
         return GatePolicy(self.article_interval_seconds)
 
+    @property
     def request_retry(self) -> RetryRule:
         return RetryRule(
             attempts=self.retry_attempts,

@@ -18,8 +18,10 @@ from fascicle.domain.summary_prompt import Messages
 from fascicle.runtime.answers import Answer, retry_after
 from fascicle.runtime.http import Gated, HttpClient
 
+OPENROUTER = "https://openrouter.ai/api/v1"
 _REFUSED_SECONDS = 10.0
 _LONGEST_DETAIL = 200
+_STATUSES = frozenset(str(status) for status in range(400, 600))
 # What another model may well do: this one is unknown here, cannot take so much, or declines.
 OF_THE_MODEL = frozenset({"model_unavailable", "context_exceeded", "moderation"})
 # What no model of this endpoint can do anything about.
@@ -172,8 +174,9 @@ def _detail(error: Any) -> str:
 
 
 def _code(error: Any) -> int | None:
-    code = error.get("code") if isinstance(error, dict) else None
-    return int(code) if str(code).isascii() and str(code).isdigit() and 400 <= int(code) < 600 else None
+    """The status that an error inside a 200 stands for."""
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return int(code) if code in _STATUSES else None
 
 
 def _json(answer: Answer) -> dict[str, Any]:
