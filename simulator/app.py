@@ -22,6 +22,7 @@ from simulator.mangaplus import MangaPlus
 from simulator.metered import SendingApp
 from simulator.objects import S3
 from simulator.panelbox import PanelBox
+from simulator.press import PressSite
 from simulator.rate_limit import RateLimitedApp
 from simulator.releaser import Releaser
 from simulator.request_log import LoggedApp
@@ -59,6 +60,7 @@ class SimulatorApp:
             EmbeddingSite(simulation.feeds, "SoundCloud"),
             S3(simulation.objects),
             Llm(simulation.llm),
+            PressSite(simulation.press),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)

@@ -18,6 +18,7 @@ from simulator.faults import Fault
 from simulator.feeds.control import FeedsControl
 from simulator.llm.control import LlmControl
 from simulator.mangadex import MangaDex, title_page
+from simulator.press.control import PressControl
 from simulator.rate_limit import RateLimit
 from simulator.series import Series
 from simulator.simulation import Simulation, WorldName
@@ -70,6 +71,7 @@ class Control:
             *DiscordControl(self._simulation.discord).table(),
             *FeedsControl(self._simulation.feeds).table(),
             *LlmControl(self._simulation.llm).table(),
+            *PressControl(self._simulation.press).table(),
         ]
         return [
             Mount(

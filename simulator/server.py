@@ -114,6 +114,7 @@ class RunningSimulator:
         self.objects = self.simulation.objects
         self.feeds = self.simulation.feeds
         self.llm = self.simulation.llm
+        self.press = self.simulation.press
         self.url = ""
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
@@ -126,6 +127,10 @@ class RunningSimulator:
     def feed_url(self, name: str) -> str:
         """Where the feed of that name is read."""
         return f"{self.url}{self.feeds.feed(name).path}"
+
+    def article_url(self, slug: str) -> str:
+        """Where the press has the article, or the page that is served in its place."""
+        return f"{self.url}{self.press.article(slug).path}"
 
     @property
     def llm_url(self) -> str:
