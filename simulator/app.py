@@ -15,6 +15,7 @@ from simulator.deviantart import DeviantArt
 from simulator.discord import Discord
 from simulator.faults import FaultyApp
 from simulator.feeds import EmbeddingSite, Feeds, YouTube
+from simulator.firecrawl import Firecrawl
 from simulator.inkpages import InkPages
 from simulator.llm import Llm
 from simulator.mangadex import MangaDex
@@ -60,6 +61,7 @@ class SimulatorApp:
             EmbeddingSite(simulation.feeds, "SoundCloud"),
             S3(simulation.objects),
             Llm(simulation.llm),
+            Firecrawl(simulation.firecrawl, simulation.press),
             PressSite(simulation.press),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)

@@ -16,6 +16,7 @@ from simulator.deviantart.control import DeviantArtControl
 from simulator.discord.control import DiscordControl
 from simulator.faults import Fault
 from simulator.feeds.control import FeedsControl
+from simulator.firecrawl.control import FirecrawlControl
 from simulator.llm.control import LlmControl
 from simulator.mangadex import MangaDex, title_page
 from simulator.press.control import PressControl
@@ -71,6 +72,7 @@ class Control:
             *DiscordControl(self._simulation.discord).table(),
             *FeedsControl(self._simulation.feeds).table(),
             *LlmControl(self._simulation.llm).table(),
+            *FirecrawlControl(self._simulation.firecrawl).table(),
             *PressControl(self._simulation.press).table(),
         ]
         return [

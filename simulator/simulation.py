@@ -12,6 +12,7 @@ from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.feeds import Newsroom
 from simulator.feeds.demo import add_demo_feeds
+from simulator.firecrawl import Crawler
 from simulator.llm import Oracle
 from simulator.objects import Objects
 from simulator.press import Press
@@ -38,6 +39,7 @@ class Simulation:
     objects: Objects = field(default_factory=Objects)
     feeds: Newsroom = field(default_factory=Newsroom)
     llm: Oracle = field(default_factory=Oracle)
+    firecrawl: Crawler = field(default_factory=Crawler)
     press: Press = field(default_factory=Press)
 
     @classmethod
@@ -82,6 +84,7 @@ class Simulation:
         self.objects.clear()
         self.feeds.clear()
         self.llm.clear()
+        self.firecrawl.clear()
         self.press.clear()
         with self.world.changing():
             self.world.clear()
