@@ -15,6 +15,7 @@ from simulator.deviantart import DeviantArt
 from simulator.discord import Discord
 from simulator.faults import FaultyApp
 from simulator.feeds import EmbeddingSite, Feeds, YouTube
+from simulator.firecrawl import Firecrawl
 from simulator.inkpages import InkPages
 from simulator.llm import Llm
 from simulator.mangadex import MangaDex
@@ -22,6 +23,7 @@ from simulator.mangaplus import MangaPlus
 from simulator.metered import SendingApp
 from simulator.objects import S3
 from simulator.panelbox import PanelBox
+from simulator.press import PressSite
 from simulator.rate_limit import RateLimitedApp
 from simulator.releaser import Releaser
 from simulator.request_log import LoggedApp
@@ -59,6 +61,8 @@ class SimulatorApp:
             EmbeddingSite(simulation.feeds, "SoundCloud"),
             S3(simulation.objects),
             Llm(simulation.llm),
+            Firecrawl(simulation.firecrawl, simulation.press),
+            PressSite(simulation.press),
         ]
         self._control = Starlette(routes=Control(simulation).routes(CONTROL_PREFIX), lifespan=self._lifespan)
         self._pipeline = self._build_pipeline(simulation)

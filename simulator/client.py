@@ -13,7 +13,9 @@ from simulator.deviantart.client import DeviantArtClient
 from simulator.discord.client import DiscordClient
 from simulator.faults import Fault, FaultReport
 from simulator.feeds.client import FeedsClient
+from simulator.firecrawl.client import FirecrawlClient
 from simulator.llm.client import LlmClient
+from simulator.press.client import PressClient
 from simulator.rate_limit import RateLimit
 from simulator.request_log import LoggedRequest
 from simulator.simulation import WorldName
@@ -67,6 +69,8 @@ class SimulatorControl:
         self.discord = DiscordClient(self._call)
         self.feeds = FeedsClient(self._call)
         self.llm = LlmClient(self._call)
+        self.firecrawl = FirecrawlClient(self._call)
+        self.press = PressClient(self._call)
 
     async def __aenter__(self) -> "SimulatorControl":
         return self

@@ -16,8 +16,10 @@ from simulator.deviantart.control import DeviantArtControl
 from simulator.discord.control import DiscordControl
 from simulator.faults import Fault
 from simulator.feeds.control import FeedsControl
+from simulator.firecrawl.control import FirecrawlControl
 from simulator.llm.control import LlmControl
 from simulator.mangadex import MangaDex, title_page
+from simulator.press.control import PressControl
 from simulator.rate_limit import RateLimit
 from simulator.series import Series
 from simulator.simulation import Simulation, WorldName
@@ -70,6 +72,8 @@ class Control:
             *DiscordControl(self._simulation.discord).table(),
             *FeedsControl(self._simulation.feeds).table(),
             *LlmControl(self._simulation.llm).table(),
+            *FirecrawlControl(self._simulation.firecrawl).table(),
+            *PressControl(self._simulation.press).table(),
         ]
         return [
             Mount(

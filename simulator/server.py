@@ -114,6 +114,8 @@ class RunningSimulator:
         self.objects = self.simulation.objects
         self.feeds = self.simulation.feeds
         self.llm = self.simulation.llm
+        self.firecrawl = self.simulation.firecrawl
+        self.press = self.simulation.press
         self.url = ""
         self.mangadex_url = ""
         self._server = SimulatorServer(SimulatorApp(self.simulation, release_every))
@@ -126,6 +128,15 @@ class RunningSimulator:
     def feed_url(self, name: str) -> str:
         """Where the feed of that name is read."""
         return f"{self.url}{self.feeds.feed(name).path}"
+
+    def article_url(self, slug: str) -> str:
+        """Where the press has the article, or the page that is served in its place."""
+        return f"{self.url}{self.press.article(slug).path}"
+
+    @property
+    def firecrawl_url(self) -> str:
+        """The base address that clients of the simulated Firecrawl are given; it has `/v2/scrape`."""
+        return f"{self.url}/firecrawl"
 
     @property
     def llm_url(self) -> str:

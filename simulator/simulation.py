@@ -12,8 +12,11 @@ from simulator.discord import Chat
 from simulator.faults import Faults
 from simulator.feeds import Newsroom
 from simulator.feeds.demo import add_demo_feeds
+from simulator.firecrawl import Crawler
 from simulator.llm import Oracle
 from simulator.objects import Objects
+from simulator.press import Press
+from simulator.press.demo import add_demo_articles
 from simulator.rate_limit import RateLimits
 from simulator.request_log import RequestLog
 from simulator.shelf import add_shelf
@@ -36,6 +39,8 @@ class Simulation:
     objects: Objects = field(default_factory=Objects)
     feeds: Newsroom = field(default_factory=Newsroom)
     llm: Oracle = field(default_factory=Oracle)
+    firecrawl: Crawler = field(default_factory=Crawler)
+    press: Press = field(default_factory=Press)
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
@@ -52,6 +57,7 @@ class Simulation:
             deviantart=Studio(state_file.with_name(f"{state_file.name}.deviantart.json")),
             ao3=Archive(state_file.with_name(f"{state_file.name}.ao3.json")),
             feeds=Newsroom(state_file.with_name(f"{state_file.name}.feeds.json")),
+            press=Press(state_file.with_name(f"{state_file.name}.press.json")),
         )
         if not resumed:
             simulation.fill(world_name)
@@ -65,6 +71,7 @@ class Simulation:
                 add_shelf(self.world)
             add_demo_works(self.ao3)
             add_demo_feeds(self.feeds)
+            add_demo_articles(self.press)
 
     def reset(self, world_name: WorldName = "empty") -> None:
         """Forget everything, then begin with the named world."""
@@ -77,6 +84,8 @@ class Simulation:
         self.objects.clear()
         self.feeds.clear()
         self.llm.clear()
+        self.firecrawl.clear()
+        self.press.clear()
         with self.world.changing():
             self.world.clear()
             self.fill(world_name)

@@ -1,0 +1,28 @@
+"""The control client's part for the press: the same words as in process, over the control API."""
+
+from pydantic import TypeAdapter
+
+from simulator.deviantart.client import Call
+from simulator.press.records import Article, ArticleSpec
+
+ARTICLES = TypeAdapter(list[Article])
+
+
+class PressClient:
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def add(self, spec: ArticleSpec) -> Article:
+        body = spec.model_dump(mode="json", exclude_unset=True)
+        return ARTICLES.validate_json(await self._call("POST", "/press/articles", body))[0]
+
+    async def remove(self, slug: str) -> Article:
+        """From now on it is a 404."""
+        return Article.model_validate_json(await self._call("DELETE", f"/press/articles/{slug}"))
+
+    async def articles(self) -> list[Article]:
+        """In the order in which they were added."""
+        return ARTICLES.validate_json(await self._call("GET", "/press/articles"))
+
+    async def clear(self) -> None:
+        await self._call("DELETE", "/press")

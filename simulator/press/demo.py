@@ -1,0 +1,23 @@
+"""The demo's articles, short ones."""
+
+from datetime import timedelta
+
+from simulator.press.press import Press
+from simulator.press.records import ArticleSpec
+
+ARTICLES = (
+    ArticleSpec(title="The Lighthouse Nobody Ordered", words=350, author="Ilse Marchetti"),
+    ArticleSpec(title="Nine Kettles Return to the Tea House", words=280, author="Sunniva Okafor"),
+    ArticleSpec(
+        title="Die Nachtstraßenbahn fährt wieder",
+        slug="nachtstrassenbahn",
+        words=300,
+        language="de",
+        author="Pax Lindqvist",
+    ),
+)
+
+
+def add_demo_articles(press: Press) -> None:
+    for age, spec in enumerate(ARTICLES, 1):
+        press.add(spec.model_copy(update={"published_at": press.now() - timedelta(days=age)}))
