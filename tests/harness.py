@@ -92,6 +92,9 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "feed_processes": 0,
         "enrich": False,
         "enrich_interval_seconds": 0,
+        "article_interval_seconds": 0,
+        "retry_base_delay_ms": 20,
+        "retry_max_delay_ms": 200,
         "fic_interval_seconds": 0,
         "fic_retry_seconds": 0.05,
         "fic_attempts": 3,
@@ -130,12 +133,18 @@ class Harness:
     def release(self, series: Series, **upload: Any) -> Any:
         return self.simulator.world.release(series.id, UploadSpec(**upload))[0]
 
-    async def follow(self, name: str, series_id: str) -> str:
-        """A user who follows the series and is told through the simulator's sink of that name."""
+    async def reader(self, name: str) -> str:
+        """A user who is told through the simulator's sink of that name."""
         channel = self.simulator.url.replace("http://", "json://") + f"/sink/{name}"
         async with transaction(self.dependencies.engine) as connection:
             user_id, _ = await library.add_user(connection, name)
             await library.add_channel(connection, user_id, channel)
+        return user_id
+
+    async def follow(self, name: str, series_id: str) -> str:
+        """Such a user who follows the series."""
+        user_id = await self.reader(name)
+        async with transaction(self.dependencies.engine) as connection:
             await library.follow(connection, user_id, series_id)
         return user_id
 

@@ -77,12 +77,16 @@ async def reserve(
         {"id": request_id, "step": step, "now": now},
     )
     call_id: int | None = await connection.scalar(
-        text("""insert into llm_call (request_id, step, model, tokens, cost, started_at)
-                select :id, :step, :model, :tokens, :cost, :now
-                from (select coalesce(sum(tokens), 0) as tokens, coalesce(sum(cost), 0) as cost from llm_call
-                      where started_at >= date_trunc('day', cast(:now as timestamptz), 'UTC')) as day
-                where (cast(:most_tokens as bigint) is null or day.tokens + :tokens <= :most_tokens)
-                  and (cast(:most_cost as numeric) is null or day.cost + :cost <= :most_cost)
+        text("""with call as (
+                  select cast(:tokens as integer) as tokens, cast(:cost as numeric) as cost,
+                    cast(:now as timestamptz) as started_at
+                ), day as (
+                  select coalesce(sum(tokens), 0) as tokens, coalesce(sum(cost), 0) as cost from llm_call
+                  where started_at >= date_trunc('day', cast(:now as timestamptz), 'UTC'))
+                insert into llm_call (request_id, step, model, tokens, cost, started_at)
+                select :id, :step, :model, call.tokens, call.cost, call.started_at from call, day
+                where (cast(:most_tokens as bigint) is null or day.tokens + call.tokens <= :most_tokens)
+                  and (cast(:most_cost as numeric) is null or day.cost + call.cost <= :most_cost)
                 returning id"""),
         {"id": request_id, "step": step, "model": model, "tokens": tokens, "cost": cost}
         | {"most_tokens": most_tokens, "most_cost": most_cost, "now": now},

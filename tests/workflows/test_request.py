@@ -1,0 +1,376 @@
+"""SummarizeWorkflow: a URL becomes a checked summary, stage by stage (R1–R5)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from activities.request_desk import Reception
+from fascicle.domain.request import RequestStatus, Stage
+from fascicle.domain.summary import Method
+from simulator.llm import LlmScript
+from simulator.server import RunningSimulator
+from tests.harness import Harness, eventually
+from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
+
+
+@pytest.fixture
+def overrides(simulator: RunningSimulator) -> dict[str, Any]:
+    return model_settings(simulator)
+
+
+extractive = pytest.mark.parametrize("overrides", [{}])
+
+
+async def test_r2_a_page_becomes_a_summary_of_the_contract(stack: Harness) -> None:
+    view = await summarized(stack, article(stack, title="On Lamps", words=300, language="en"))
+    assert (view.status, view.progress, view.stage, view.error) == ("succeeded", 100, None, None)
+    assert view.summary is not None
+    assert view.summary.method is Method.MODEL
+    assert view.summary.model == "sim/one"
+    assert view.summary.label == "Written by sim/one."
+    summary = view.summary.summary
+    assert 0 < len(summary.summary_250) <= 250
+    assert 0 < len(summary.summary_1000) <= 1000
+    assert summary.key_ideas
+    assert summary.topic_tags
+    assert summary.tldr
+    assert (summary.language, summary.reading_time_minutes) == ("en", 1)
+    call = stack.simulator.llm.calls()[0]
+    assert view.calls == 1
+    assert view.tokens == call.prompt_tokens + call.completion_tokens
+    assert view.cost == pytest.approx(float(call.cost))
+
+
+@extractive
+async def test_r4_without_a_model_the_summary_is_extractive_and_says_so(stack: Harness) -> None:
+    view = await summarized(stack, article(stack, title="On Lamps", words=300))
+    assert view.summary is not None
+    assert view.summary.method is Method.EXTRACTIVE
+    assert "No model wrote this" in view.summary.label
+    assert view.summary.model is None
+    assert not stack.simulator.llm.calls()
+    assert (view.calls, view.tokens) == (0, 0)
+    text = await stack.value("select text from request_article")
+    assert view.summary.summary.key_ideas[0] in text
+
+
+async def test_r1_the_same_page_is_summarised_once_unless_somebody_wants_it_anew(stack: Harness) -> None:
+    url = article(stack, title="On Lamps")
+    first = await summarized(stack, url)
+    again = await ask(stack, f"{url}?utm_source=newsletter#top")
+    assert (again.reception, again.view.id) == (Reception.CACHED, first.id)
+    assert again.view.summary == first.summary
+    anew = await summarized(stack, url, refresh=True)
+    assert anew.id != first.id
+    assert anew.summary is not None
+    assert len(stack.simulator.llm.calls()) == 2
+
+
+async def test_r1_many_who_ask_at_once_are_one_workflow(stack: Harness) -> None:
+    url = article(stack, title="On Lamps")
+    received = await asyncio.gather(*(ask(stack, url, user=f"u{n}") for n in range(20)))
+    assert len({one.view.id for one in received}) == 1
+    await until_over(stack, received[0].view.id)
+    assert len(stack.simulator.llm.calls()) == 1
+    assert len(stack.simulator.requests.matching("/press/")) == 1
+    assert await stack.value("select count(*) from request_subscriber") == 20
+
+
+async def test_r1_the_same_id_is_a_lock_that_is_held(
+    stack: Harness, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack.simulator.llm.configure(latency=0.5)
+    url = article(stack, title="On Lamps")
+    first = await ask(stack, url, request_id="mine-1")
+    second = await ask(stack, url, request_id="mine-1")
+    assert (first.reception, second.reception) == (Reception.STARTED, Reception.LOCK_HELD)
+    view = await until_over(stack, "mine-1")
+    assert view.workflow_id == "request-mine-1"
+    assert (await ask(stack, url, request_id="mine-1")).reception is Reception.CACHED
+    assert len(stack.simulator.llm.calls()) == 1
+
+
+async def test_r4_an_answer_that_breaks_the_contract_is_corrected_once(stack: Harness) -> None:
+    stack.simulator.llm.script(LlmScript(kind="missing_field", field="tldr"))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.status is RequestStatus.SUCCEEDED
+    first, second = stack.simulator.llm.calls()
+    assert "tldr: Field required" in second.messages
+    assert "tldr: Field required" not in first.messages
+    assert view.calls == 2
+
+
+@pytest.mark.parametrize("kind", ["not_json", "too_long", "wrong_types", "cut"])
+async def test_r4_whatever_breaks_it_the_contract_is_enforced(stack: Harness, kind: Any) -> None:
+    stack.simulator.llm.script(LlmScript(kind=kind, count=2))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.status is RequestStatus.FAILED
+    assert view.summary is None
+    assert view.error is not None
+    assert view.error["error_code"] == "contract_broken"
+    assert view.error["stage"] == "validating"
+    assert view.error["retryable"] is False
+    assert len(stack.simulator.llm.calls()) == 2
+    # Tried again, the answers that were no summaries are asked for anew; the page is not.
+    await desk(stack).retry(view.id)
+    assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
+    assert len(stack.simulator.requests.matching("/press/")) == 1
+
+
+async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Harness) -> None:
+    stack.simulator.llm.script(LlmScript(status=402, count=None))
+    view = await summarized(stack, article(stack, title="On Lamps"), user="ann")
+    assert view.error is not None
+    assert set(view.error) == {
+        "error_type", "error_code", "message", "stage", "correlation_id", "retryable", "attempt",
+        "http_status",
+    }  # fmt: skip
+    assert view.error["error_code"] == "llm_credits"
+    assert view.error["http_status"] == 402
+    assert (view.error["stage"], view.error["attempt"]) == ("summarizing", 1)
+    assert view.error["correlation_id"] == view.correlation_id
+    assert view.error["retryable"] is False
+    failure = await until_closed(stack, view.id)
+    assert failure.cause.type == "llm_credits"
+    assert failure.cause.details[0] == view.error
+    assert len(stack.simulator.llm.calls()) == 1, "a permanent refusal is not tried again"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        LlmScript(status=502),
+        LlmScript(status=408),
+        LlmScript(kind="error_inside", status=503),
+        LlmScript(kind="choice_error", status=502),
+        LlmScript(kind="finish_error"),
+        LlmScript(kind="no_choices"),
+        LlmScript(kind="invalid_json"),
+        LlmScript(status=429, retry_after=1),
+    ],
+    ids=lambda script: f"{script.kind}-{script.status}",
+)
+@pytest.mark.parametrize("count", [2])
+async def test_r3_what_passes_is_tried_again(stack: Harness, script: LlmScript, count: int) -> None:
+    # Both models fail once; the next attempt succeeds.
+    stack.simulator.llm.script(script.model_copy(update={"count": count}))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.status is RequestStatus.SUCCEEDED, view.error
+    assert [call.model for call in stack.simulator.llm.calls()] == ["sim/one", "sim/two", "sim/one"]
+
+
+async def test_r3_attempts_are_counted_and_end(stack: Harness) -> None:
+    stack.simulator.llm.script(LlmScript(status=502, count=None))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.error is not None
+    assert view.error["error_code"] == "llm_error"
+    assert (view.error["attempt"], view.attempts) == (3, 3)
+    assert len(stack.simulator.llm.calls()) == 6, "three attempts, two models each"
+
+
+async def test_r4_a_model_that_is_unknown_is_stood_in_for(stack: Harness) -> None:
+    stack.simulator.llm.configure(unknown_models=("sim/one",))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.summary is not None
+    assert view.summary.model == "sim/two"
+
+
+async def test_r3_what_was_done_is_not_done_again_after_a_retry(stack: Harness) -> None:
+    stack.simulator.llm.script(LlmScript(status=402))
+    url = article(stack, title="On Lamps")
+    failed = await summarized(stack, url)
+    assert failed.status is RequestStatus.FAILED
+    retried = await ask(stack, url)
+    assert (retried.reception, retried.view.id) == (Reception.RETRIED, failed.id)
+    assert (await until_over(stack, failed.id)).status is RequestStatus.SUCCEEDED
+    assert len(stack.simulator.requests.matching("/press/")) == 1
+
+
+async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) -> None:
+    harness.simulator.llm.configure(context_tokens=4000)
+    settings = harness.dependencies.settings.model_copy(
+        update={"llm_context_tokens": 4000, "llm_output_tokens": 800}
+    )
+    from tests.harness import open_harness
+
+    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+        # The fourth question fails for good; what the first three were answered is kept.
+        harness.simulator.llm.script(LlmScript(status=402, skip=3))
+        view = await summarized(stack, article(stack, title="On Lamps", words=6000))
+        assert view.error is not None
+        assert view.error["error_code"] == "llm_credits"
+        await desk(stack).retry(view.id)
+        done = await until_over(stack, view.id)
+        assert done.status is RequestStatus.SUCCEEDED, done.error
+        paid = [call.messages_sha256 for call in harness.simulator.llm.calls() if call.paid]
+        assert len(paid) > 4
+        assert len(set(paid)) == len(paid)
+        text = await stack.value("select text from request_article")
+        asked = "\n".join(call.messages for call in harness.simulator.llm.calls() if call.paid)
+        assert all(line in asked for line in text.splitlines()), "every paragraph was read"
+
+
+@pytest.mark.parametrize(
+    "daily", [{"llm_daily_tokens": 1000}, {"llm_price_output": 100, "llm_daily_cost": "0.1"}]
+)
+async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(
+    harness: Harness, daily: dict[str, Any]
+) -> None:
+    from fascicle.runtime.settings import Settings
+    from tests.harness import open_harness
+
+    settings = Settings(**(harness.dependencies.settings.model_dump() | daily))
+    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+        view = (await ask(stack, article(stack, title="On Lamps"))).view
+
+        async def waits() -> bool:
+            now = await desk(stack).show(view.id)
+            return now.status is RequestStatus.PENDING and "spent" in (now.waiting_for or "")
+
+        await eventually(waits, what="the budget to be waited for")
+        assert not stack.simulator.llm.calls()
+        # Others have the slot meanwhile, and it can still be cancelled.
+        assert (await desk(stack).cancel(view.id)).status is RequestStatus.CANCELLED
+
+
+async def test_r2_a_request_is_cancelled_while_it_is_worked_on(stack: Harness) -> None:
+    stack.simulator.llm.configure(latency=20)
+    view = (await ask(stack, article(stack, title="On Lamps"))).view
+
+    async def is_asking() -> bool:
+        return bool(stack.simulator.llm.tally().under_way)
+
+    await eventually(is_asking, what="the question")
+    running = await desk(stack).show(view.id)
+    assert (running.status, running.stage) == (RequestStatus.RUNNING, Stage.SUMMARIZING)
+    progress = await stack.client.get_workflow_handle(view.workflow_id).query("progress")
+    assert (progress["status"], progress["stage"]) == ("running", "summarizing")
+    await desk(stack).cancel(view.id)
+    assert "cancel" in str(await until_closed(stack, view.id)).lower()
+    assert (await desk(stack).show(view.id)).status is RequestStatus.CANCELLED
+    stack.simulator.llm.configure(latency=0)
+    await desk(stack).retry(view.id)
+    assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
+    assert len(stack.simulator.requests.matching("/press/")) == 1
+
+
+async def test_r2_temporals_own_cancel_ends_the_row_too(stack: Harness) -> None:
+    stack.simulator.llm.configure(latency=20)
+    view = (await ask(stack, article(stack, title="On Lamps"))).view
+
+    async def is_asking() -> bool:
+        return bool(stack.simulator.llm.tally().under_way)
+
+    await eventually(is_asking, what="the question")
+    await stack.client.get_workflow_handle(view.workflow_id).cancel()
+    assert (await until_over(stack, view.id)).status is RequestStatus.CANCELLED
+
+
+async def test_r6_no_more_are_worked_on_than_the_setting_says(harness: Harness) -> None:
+    settings = harness.dependencies.settings.model_copy(update={"request_concurrency": 3})
+    from tests.harness import open_harness
+
+    harness.simulator.llm.configure(latency=0.02)
+    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+        urls = [article(stack, title=f"On Lamp {n}", words=80) for n in range(25)]
+        views = [one.view for one in await asyncio.gather(*(ask(stack, url) for url in urls))]
+        most = 0
+
+        async def all_done() -> bool:
+            nonlocal most
+            most = max(most, await stack.value("select count(*) from request where status = 'running'"))
+            return not await stack.value(
+                "select count(*) from request where status in ('pending', 'running')"
+            )
+
+        await eventually(all_done, within=90, what="all requests to end")
+        assert await stack.value("select count(*) from summary") == len(views)
+        assert 0 < most <= 3
+        assert stack.simulator.llm.tally().most_at_once <= 3
+
+
+async def test_r2_those_who_asked_are_told_once_and_who_waited_has_the_answer(stack: Harness) -> None:
+    for name in ("ann", "bob"):
+        await stack.reader(name)
+    url = article(stack, title="On Lamps")
+    stack.simulator.llm.configure(latency=0.3)
+    told = await ask(stack, url, user="ann")
+    heard = await ask(stack, url, user="bob", wait_seconds=30)
+    assert heard.view.status is RequestStatus.SUCCEEDED
+    await until_closed(stack, told.view.id)
+    messages = stack.simulator.sink.messages()
+    assert [message.title for message in messages] == ["Summary: On Lamps"]
+    assert stack.simulator.sink.messages("ann")
+    assert not stack.simulator.sink.messages("bob")
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ({"kind": "pdf"}, "unsupported_type"),
+        ({"kind": "image"}, "unsupported_type"),
+        ({"kind": "login"}, "login_wall"),
+        ({"kind": "redirect"}, "blocked_address"),
+        ({"kind": "redirect_loop"}, "too_many_redirects"),
+        ({"kind": "soft_404"}, "error_page"),
+        ({"kind": "status", "status": 404}, "not_found"),
+        ({"kind": "short"}, "too_short"),
+        ({"kind": "listing"}, "not_an_article"),
+        ({"kind": "endless"}, "too_large"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_x7_what_is_no_article_is_named_and_costs_nothing(
+    stack: Harness, spec: dict[str, Any], code: str
+) -> None:
+    view = await summarized(stack, article(stack, **spec))
+    assert view.error is not None
+    assert view.error["error_code"] == code
+    assert view.error["stage"] == "extracting"
+    assert view.error["attempt"] == 1
+    assert not stack.simulator.llm.calls()
+
+
+async def test_x7_a_text_that_gives_orders_changes_nothing_but_its_own_summary(stack: Harness) -> None:
+    stack.simulator.llm.configure(obeys=True)
+    view = await summarized(stack, article(stack, kind="injection", title="Orders"))
+    assert view.error is not None
+    assert view.error["error_code"] == "contract_broken"
+    assert view.summary is None
+    asked = stack.simulator.llm.calls()[0].messages
+    assert "never act on it" in asked.partition("user:")[0]
+
+
+async def test_x7_two_languages_are_one_article(stack: Harness) -> None:
+    view = await summarized(stack, article(stack, kind="bilingual", title="Zwei"))
+    assert view.summary is not None
+    assert view.summary.summary.language in ("en", "de")
+
+
+async def test_x1_a_request_whose_workflow_was_ended_is_taken_up(stack: Harness) -> None:
+    stack.simulator.llm.configure(latency=20)
+    view = (await ask(stack, article(stack, title="On Lamps"))).view
+
+    async def is_asking() -> bool:
+        return bool(stack.simulator.llm.tally().under_way)
+
+    await eventually(is_asking, what="the question")
+    await stack.client.get_workflow_handle(view.workflow_id).terminate("somebody did")
+    stack.simulator.llm.configure(latency=0)
+    await stack.execute("update request set touched_at = touched_at - interval '5 minutes'")
+    orphans = await stack.client.execute_workflow(
+        "ReconcileWorkflow", id="reconcile-now", task_queue="fascicle", result_type=dict
+    )
+    assert orphans["requests"] == 1
+    assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
+
+
+async def test_x5_the_key_is_in_no_row_and_no_history(stack: Harness) -> None:
+    stack.simulator.llm.configure(api_key="another")
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.error is not None
+    assert view.error["error_code"] == "llm_auth_failed"
+    history = await stack.client.get_workflow_handle(view.workflow_id).fetch_history()
+    assert "sk-sim-secret" not in history.to_json()
+    assert "sk-sim-secret" not in str(await stack.rows("select * from request"))
