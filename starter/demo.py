@@ -16,6 +16,7 @@ from simulator.deviantart.site import DeviantArt
 from starter.demo_art import show_art
 from starter.demo_feeds import show_feeds
 from starter.demo_fics import add_reader, show_fics
+from starter.demo_requests import show_requests
 from starter.onboarding import Onboarded, add_source
 
 READER = "reader"
@@ -77,6 +78,7 @@ async def onboard_demo(dependencies: Dependencies, client: Client, simulator_url
     await show_art(dependencies, client, simulator_url, reader)
     await show_fics(dependencies, client, simulator_url)
     await show_feeds(dependencies, client, simulator_url)
+    await show_requests(dependencies, client, simulator_url)
     return len(added)
 
 

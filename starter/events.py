@@ -85,8 +85,9 @@ def _print(news: News) -> None:
 
 
 def _subject(row: dict[str, Any]) -> str:
-    if row["fic"] is not None:
-        return f"about a fic: {plain(row['fic'])}"
+    if row["notice"] is not None:
+        about = "of a page" if row["job_key"].startswith("request-") else "about a fic"
+        return f"{about}: {plain(row['notice'])}"
     if row["series"] is None:
         return f"in a digest of {row['digest_lines']}"
     return f"about {plain(row['series'])} {_number_and_title(row)}"

@@ -5,16 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
+from activities.request_desk import Asked
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ItemState
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.sites.sanitise import plain_line
 from fascicle.storage import inbox as inboxes
 from fascicle.storage.database import transaction
-from starter.context import database_only, run
+from starter.context import database_only, reach, run
 from starter.feed_named import FeedOption, feed_named, user_or_only_one
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.request import WaitFlag, submit
 from starter.user import UserRef, user_named
 
 app = typer.Typer(help="Items: what feeds bring.", no_args_is_help=True)
@@ -89,6 +91,37 @@ def archive(items: ItemIds, user: UserOption = None, as_json: AsJson = False) ->
 def unread(items: ItemIds, user: UserOption = None, as_json: AsJson = False) -> None:
     """Items back into the inbox."""
     _set_state(items, user, ItemState.INBOX, as_json)
+
+
+@app.command("summarize")
+def summarize_item(
+    item: ItemId,
+    user: UserOption = None,
+    wait: WaitFlag = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Also if it was summarised before.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have the page behind an item summarised; the summary becomes the item's lead."""
+
+    async def command() -> None:
+        async with reach() as r:
+            person = await user_or_only_one(r.dependencies, user)
+            async with transaction(r.dependencies.engine) as connection:
+                row = await inboxes.item(connection, item, person[0] if person else None)
+            if row is None:
+                raise _unknown([item])
+            if not row["url"]:
+                raise UsageError("no_address", f"Item {item} leads nowhere: there is no page to summarise.")
+            asked = Asked(
+                url=row["url"],
+                user=person[1] if person else None,
+                refresh=refresh,
+                item_id=item,
+                wait_seconds=600 if wait else 0,
+            )
+            await submit(r, asked, as_json=as_json)
+
+    run(command, as_json=as_json)
 
 
 def _set_state(items: Sequence[int], user: str | None, state: ItemState, as_json: bool) -> None:

@@ -71,6 +71,12 @@ COMMANDS = (
     LazyCommand("inbox", "starter.inbox:inbox", "What reached USER, newest first."),
     LazyCommand("item", "starter.inbox:app", "Items: what feeds bring."),
     LazyCommand("run", "starter.ingestion_run:app", "Runs: every look at a feed."),
+    LazyCommand(
+        "summarize",
+        "starter.request:summarize",
+        "Have a page summarised. However many ask for it, it is read, and paid for, once.",
+    ),
+    LazyCommand("request", "starter.request:app", "Requests: pages that are summarised."),
     LazyCommand("automation", "starter.automation:app", "Rules that publish drafts by themselves."),
     LazyCommand("sale", "starter.sale:app", "What automations put on sale."),
     LazyCommand("discord", "starter.discord:app", "The commands on Discord."),

@@ -72,6 +72,7 @@ def status(as_json: AsJson = False) -> None:
             failed_sales = await sales.count_failed(connection)
             fics = await fic_view.counts_by_state(connection)
             feeds = await overview.feed_totals(connection)
+            requests = await overview.requests_by_status(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -83,7 +84,7 @@ def status(as_json: AsJson = False) -> None:
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
             shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
-            shown["feeds"] = feeds
+            shown |= {"feeds": feeds, "requests": requests}
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -95,6 +96,8 @@ def status(as_json: AsJson = False) -> None:
             print_facts({"posts": ", ".join(f"{count} {state}" for state, count in posts.items())})
         if fics:
             print_facts({"fics": ", ".join(f"{count} {state}" for state, count in fics.items())})
+        if requests:
+            print_facts({"requests": ", ".join(f"{count} {status}" for status, count in requests.items())})
         if feeds["feeds"]:
             print_facts({"feeds": feeds_in_words(feeds)})
         _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)

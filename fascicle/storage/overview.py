@@ -82,6 +82,11 @@ async def posts_waiting(connection: AsyncConnection) -> list[dict[str, Any]]:
     return [dict(row) for row in rows.mappings()]
 
 
+async def requests_by_status(connection: AsyncConnection) -> dict[str, int]:
+    rows = await connection.execute(text("select status, count(*) from request group by 1 order by 1"))
+    return {row.status: row.count for row in rows}
+
+
 async def posts_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:
     """Those of which nobody knows whether they are out, and those that failed."""
     rows = await connection.execute(
@@ -152,11 +157,11 @@ async def published_since(connection: AsyncConnection, since: datetime) -> list[
 
 
 async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[str, Any]]:
-    """Messages that left: about a chapter, about a fic, or a digest of so many chapters."""
+    """Messages that left: about a chapter, about a job, or a digest of so many chapters."""
     rows = await connection.execute(
         text("""select d.sent_at, u.name as user, series.title as series, c.raw_number as number,
                   (select count(*) from notification line where line.digest_id = d.digest_id) as digest_lines,
-                  f.title as fic
+                  f.title as notice, d.job_key
                 from delivery d join channel on channel.id = d.channel_id
                 left join app_user u on u.id = channel.user_id
                 left join notice f on f.id = d.notice_id

@@ -252,15 +252,6 @@ async def neglected(
     return [dict(row) for row in rows.mappings()]
 
 
-async def unfinished(connection: AsyncConnection, limit: int = 10_000) -> list[dict[str, Any]]:
-    rows = await connection.execute(
-        text(f"""select id, url, correlation_id from request where {_IS_OPEN}
-                 order by queued_at, id limit :limit"""),
-        {"limit": limit},
-    )
-    return [dict(row) for row in rows.mappings()]
-
-
 async def forget(connection: AsyncConnection, before: datetime) -> int:
     """Texts and answers of what is long over, and those that came to nothing. Summaries and sums stay."""
     for statement in (

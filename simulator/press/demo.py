@@ -5,8 +5,10 @@ from datetime import timedelta
 from simulator.press.press import Press
 from simulator.press.records import ArticleSpec
 
+# The one that its readers have summarised.
+DEMO_ARTICLE = "the-lighthouse-nobody-ordered"
 ARTICLES = (
-    ArticleSpec(title="The Lighthouse Nobody Ordered", words=350, author="Ilse Marchetti"),
+    ArticleSpec(title="The Lighthouse Nobody Ordered", slug=DEMO_ARTICLE, words=350, author="Ilse Marchetti"),
     ArticleSpec(title="Nine Kettles Return to the Tea House", words=280, author="Sunniva Okafor"),
     ArticleSpec(
         title="Die Nachtstraßenbahn fährt wieder",
