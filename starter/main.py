@@ -71,6 +71,11 @@ COMMANDS = (
     LazyCommand("inbox", "starter.inbox:inbox", "What reached USER, newest first."),
     LazyCommand("item", "starter.inbox:app", "Items: what feeds bring."),
     LazyCommand("run", "starter.ingestion_run:app", "Runs: every look at a feed."),
+    LazyCommand(
+        "extract",
+        "starter.extract:extract",
+        "The text of an article, without the rest of its page; or why there is none. Nothing is stored.",
+    ),
     LazyCommand("automation", "starter.automation:app", "Rules that publish drafts by themselves."),
     LazyCommand("sale", "starter.sale:app", "What automations put on sale."),
     LazyCommand("discord", "starter.discord:app", "The commands on Discord."),
