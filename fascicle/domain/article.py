@@ -16,7 +16,8 @@ MIN_WORDS = 40
 _WORDS_OF_A_NOTICE = 150
 _WORDS_OF_A_TEASER = 250
 _WORDS_OF_A_SHELL = 30
-_TITLE_PARTS = re.compile(r"\s+[|–—·•»«:-]+\s+|\s*[|｜]\s*|:\s+")
+# Not colons: "Access denied: how a town lost its beach".
+_TITLE_PARTS = re.compile(r"\s+[–—·•»«-]+\s+|\s*[|｜]\s*")
 _HOME = re.compile(r"/?(?:index\.\w{1,5}|home|[a-z]{2}(?:-[a-z]{2})?)?/?", re.IGNORECASE)
 _SEARCH = re.compile(r"/(?:search|suche|recherche|find)\b", re.IGNORECASE)
 
@@ -51,9 +52,10 @@ class Candidate(BaseModel):
     linked_words: int = 0
     """Words of the text in paragraphs that are nothing but links."""
     headlines: int = 0
-    """Headings within the text that lead elsewhere."""
+    """Headings that lead elsewhere, with parts of the text below them."""
     is_marked: bool = False
     """The page itself says that it is an article."""
+    has_scripts: bool = False
     asks_for_password: bool = False
     is_restricted: bool = False
     """The page itself says that not everybody may read it."""
@@ -97,7 +99,7 @@ def check_article(candidate: Candidate, *, min_words: int = MIN_WORDS) -> None:
         raise PermanentError(
             "too_short",
             f"{where} has a text of {candidate.length} words; {min_words} are the least "
-            "(FASCICLE_ARTICLE_MIN_WORDS). If it has more, it may need a browser: set FASCICLE_FIRECRAWL_URL.",
+            "(FASCICLE_ARTICLE_MIN_WORDS). A page that needs a browser needs FASCICLE_FIRECRAWL_URL.",
         )
 
 
@@ -131,10 +133,10 @@ def login_wall(candidate: Candidate) -> bool:
 def not_an_article(candidate: Candidate) -> str | None:
     """Why it is none: a listing, a home page, a search's results, a program without text."""
     length = candidate.length
-    if length < _WORDS_OF_A_SHELL and candidate.visible_words < _WORDS_OF_A_SHELL:
+    if candidate.has_scripts and max(length, candidate.visible_words) < _WORDS_OF_A_SHELL:
         return (
-            "shows no text without a browser that runs its scripts. Set FASCICLE_FIRECRAWL_URL, or save the page "
-            "from a browser."
+            "shows no text without a browser that runs its scripts. Set FASCICLE_FIRECRAWL_URL, or save the "
+            "page from a browser."
         )
     if _is_listing(candidate, length):
         return "lists other pages and is no article itself. Give the address of one of them."
@@ -166,7 +168,7 @@ def _is_notice(candidate: Candidate, signs: Signs) -> bool:
     lines = [line.strip(" .!…。") for line in shown.splitlines()[:3]]
     if any(signs.title.fullmatch(line) for line in lines if line):
         return True
-    return length_in_words(shown) < _WORDS_OF_A_NOTICE // 2 and bool(signs.text.search(shown[:600]))
+    return length_in_words(shown) < _WORDS_OF_A_NOTICE // 3 and bool(signs.text.search(shown[:600]))
 
 
 def _titled(candidate: Candidate, signs: Signs) -> bool:

@@ -1,4 +1,4 @@
-"""A child process that reads articles: the parent starts it with `python -m fascicle.sites.articles.child`."""
+"""A child process that reads articles; its parent starts `python -m fascicle.sites.articles.child`."""
 
 from fascicle.sites.articles.reading import read_article
 from fascicle.sites.reading.child import serve

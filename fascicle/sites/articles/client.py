@@ -5,7 +5,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from fascicle.domain.article import MIN_WORDS, Article
+from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
+from fascicle.domain.urls import place
 from fascicle.runtime.http import HttpClient
 from fascicle.sites.articles.firecrawl import Firecrawl
 from fascicle.sites.articles.kinds import check_kind, is_readable
@@ -56,6 +58,8 @@ class Articles:
     async def read(self, body: bytes, url: str, content_type: str | None = None) -> Article:
         """The article in a page that is at hand."""
         check_kind(body, url, content_type)
+        if not body.strip():
+            raise PermanentError("too_short", f"{place(url)[:200]} is empty.")
         return await self._read(body, url, content_type=content_type)
 
     async def close(self) -> None:

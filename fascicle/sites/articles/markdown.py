@@ -33,17 +33,14 @@ def article_of_markdown(markdown: str, *, url: str, said: Mapping[str, str], min
     author = values.line(said.get("author"))
     lines = trimmed(lines, links, title=title, author=author)
     text = "\n".join(lines)
-    keys = [key_of(line) for line in lines]
     candidate = Candidate(
         url=url,
         title=title,
         text=text,
         visible=text,
         visible_words=length_in_words(text),
-        linked_words=sum(
-            length_in_words(line) for line, key in zip(lines, keys, strict=True) if key in links.linked
-        ),
-        headlines=sum(1 for key in keys if key in links.headlines),
+        linked_words=links.words_linked(lines),
+        headlines=links.headlines_among(lines),
     )
     check_article(candidate, min_words=min_words)
     return Article(
@@ -89,11 +86,7 @@ def _plain(paragraph: str, links: Links) -> str:
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", bare))
     text = _ESCAPE.sub(r"\1", _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text)))
     line = " ".join(text_of_html(text).split()).strip("| ")
-    key = key_of(line)
-    if key:
-        links.share[key] = share = min(1.0, len(key_of(linked)) / len(key))
-        if share >= 0.9:
-            links.linked.add(key)
-        if is_heading:
-            links.headings.add(key)
-    return "" if not key else line
+    if not (key := key_of(line)):
+        return ""
+    links.note(line, min(1.0, len(key_of(linked)) / len(key)), is_heading=is_heading)
+    return line

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fascicle.domain.article import length_in_words
+
 # An lxml element; lxml has no types of its own.
 Element = Any
 
@@ -65,20 +67,39 @@ class Links:
         self.linked: set[str] = set()
         self.headings: set[str] = set()
         self.share: dict[str, float] = {}
+        self._order: list[str] = []
         for block in _leaf_blocks(tree) if len(tree) else ():
             text = words_in(block)
-            key = key_of(text)
-            if not key:
-                continue
-            self.share[key] = share = _link_share(block, text)
-            if share >= _LINK_SHARE:
-                self.linked.add(key)
-            if block.tag in _HEADINGS:
-                self.headings.add(key)
+            if text:
+                self.note(text, _link_share(block, text), is_heading=block.tag in _HEADINGS)
 
-    @property
-    def headlines(self) -> set[str]:
-        return self.linked & self.headings
+    def note(self, text: str, share: float, *, is_heading: bool) -> None:
+        """A block of the page, in its order; `share` of it is links."""
+        key = key_of(text)
+        if not key:
+            return
+        self._order.append(key)
+        self.share[key] = share
+        if share >= _LINK_SHARE:
+            self.linked.add(key)
+        if is_heading:
+            self.headings.add(key)
+
+    def words_linked(self, lines: list[str]) -> int:
+        """Words of the lines that are nothing but links."""
+        return sum(length_in_words(line) for line in lines if key_of(line) in self.linked)
+
+    def headlines_among(self, lines: list[str]) -> int:
+        """How many headings that lead elsewhere have one of the lines below them: teasers, not a box of links."""
+        wanted = {key_of(line) for line in lines} - self.linked
+        count, is_under_headline = 0, False
+        for key in self._order:
+            if key in self.linked and key in self.headings:
+                is_under_headline = True
+            elif key in wanted:
+                count += is_under_headline
+                is_under_headline = False
+        return count
 
 
 def words_in(element: Element) -> str:

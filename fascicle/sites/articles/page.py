@@ -6,7 +6,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from fascicle.domain.article import Article, Candidate, check_article, length_in_words
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.urls import address_title, place
+from fascicle.domain.item_page import PageMetadata
+from fascicle.domain.urls import address_title, page_host, place
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.text import main_text
 from fascicle.sites.articles.trimming import trimmed
@@ -28,6 +29,7 @@ _CHALLENGE_SCRIPTS = (
 )
 _MARKED = re.compile(r"(?:\w*Article|\w*Posting|Report|Review|article)")
 _INVISIBLE = "script, style, noscript, template, svg, head, iframe, select"
+_LAST_PART = re.compile(r"(?P<name>.+\S)\s+(?P<bar>[|»–—-])\s+(?P<last>[^|»]{1,60})")
 _ENOUGH_TO_SEE = 2000
 
 
@@ -39,7 +41,7 @@ def article_of_page(body: bytes, *, url: str, content_type: str | None, min_word
     html = storable(decoded(body, content_type))
     tree = tree_of(html.encode(), url)
     metadata = page_metadata(html.encode(), url=url, content_type="text/html; charset=utf-8")
-    title = _title(tree, metadata.title) or address_title(url)
+    title = _title(tree, metadata) or address_title(url)
     found = main_text(html, url)
     links = found.links
     lines = trimmed(found.lines, links, title=title, author=metadata.author)
@@ -57,31 +59,40 @@ def article_of_page(body: bytes, *, url: str, content_type: str | None, min_word
     )
 
 
-def _title(tree: LexborHTMLParser, said: str | None) -> str | None:
-    """What the page is called, without the name of its site: as its one heading says, if that is a part of it."""
+def _title(tree: LexborHTMLParser, metadata: PageMetadata) -> str | None:
+    """Without the name of the site: as a heading says, if that is a part of what the page is called."""
+    said = metadata.title
     headings = [heading for node in tree.css("h1")[:5] if (heading := values.line(node.text(separator=" ")))]
     inside = [heading for heading in headings if key_of(heading) and key_of(heading) in key_of(said or "")]
     if inside and length_in_words(inside[0]) >= 3:
         return inside[0]
-    return said or (headings[0] if headings else None)
+    return _without_site(said, metadata) if said else next(iter(headings), None)
+
+
+def _without_site(title: str, metadata: PageMetadata) -> str:
+    """Behind a bar there is the site's name; behind a dash, if it is that of the site or the author."""
+    match = _LAST_PART.fullmatch(title)
+    if match is None or length_in_words(match["name"]) < 3:
+        return title
+    names = {key_of(name) for name in (metadata.site_name, metadata.author, page_host(metadata.url)) if name}
+    names |= {key_of(part) for part in page_host(metadata.url).split(".")}
+    return match["name"] if match["bar"] in "|»" or key_of(match["last"]) in names else title
 
 
 def _candidate(
     html: str, tree: LexborHTMLParser, url: str, title: str, lines: list[str], links: Links, kind: str | None
 ) -> Candidate:
     visible, words = _visible(html)
-    keys = [key_of(line) for line in lines]
     return Candidate(
         url=url,
         title=title,
         text="\n".join(lines),
         visible=visible,
         visible_words=words,
-        linked_words=sum(
-            length_in_words(line) for line, key in zip(lines, keys, strict=True) if key in links.linked
-        ),
-        headlines=sum(1 for key in keys if key in links.headlines),
+        linked_words=links.words_linked(lines),
+        headlines=links.headlines_among(lines),
         is_marked=bool(_MARKED.fullmatch(kind or "")),
+        has_scripts=tree.css_first("script") is not None,
         asks_for_password=tree.css_first('input[type="password"]') is not None,
         is_restricted=_is_restricted(tree),
         is_challenge=any(script in html for script in _CHALLENGE_SCRIPTS),

@@ -15,7 +15,7 @@ def read_article(
     min_words: int = MIN_WORDS,
     said: Mapping[str, str] | None = None,
 ) -> Article:
-    """`said` is what Firecrawl tells about the page: then the body is Markdown. Blocks, for seconds at worst."""
+    """`said` is what Firecrawl tells about the page: then the body is Markdown. Blocks."""
     if said is not None:
         return article_of_markdown(body.decode(errors="replace"), url=url, said=said, min_words=min_words)
     return article_of_page(body, url=url, content_type=content_type, min_words=min_words)

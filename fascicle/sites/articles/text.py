@@ -1,14 +1,19 @@
 """The main text of a page, as trafilatura finds it in what is left when misleading markup is gone."""
 
-from collections.abc import Iterator
+import re
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from fascicle.domain.article import length_in_words
 from fascicle.sites.articles.markup import Links, drop_asides_in_sentences, key_of, unfold_layout_tables
+from fascicle.sites.articles.trimming import ends_sentence
 from fascicle.sites.pages.text import extracted
 
 # A stricter look that finds less than this share of the text has lost the article, not the rest of the page.
 _LEAST_AGREEMENT = 0.5
+_WORDS_OF_PROSE = 20
+_TAG = re.compile(r"<[a-zA-Z!/?]")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True)
@@ -18,10 +23,12 @@ class MainText:
 
 
 def main_text(html: str, url: str) -> MainText:
-    """Its paragraphs as they are in the page, and what of that is links. Blocks: call where that harms nobody."""
+    """Its paragraphs in their order, and what on the page is links. Blocks."""
     # Half a second to import, so only where pages are read.
     from trafilatura.utils import load_html
 
+    if not _TAG.search(html):
+        return MainText(_paragraphs(html))
     tree = load_html(html)
     if tree is None:
         return MainText()
@@ -29,17 +36,26 @@ def main_text(html: str, url: str) -> MainText:
     drop_asides_in_sentences(tree)
     lines = _lines(extracted(deepcopy(tree), url))
     strict = _lines(extracted(deepcopy(tree), url, favor_precision=True))
-    return MainText(list(_agreed(lines, strict)), Links(tree))
+    return MainText(_agreed(lines, strict), Links(tree))
 
 
-def _agreed(lines: list[str], strict: list[str]) -> Iterator[str]:
-    """What comes before the first and after the last paragraph that the stricter look finds, too, is not his."""
+def _paragraphs(text: str) -> list[str]:
+    """Of a document without markup: blank lines part them, or each line is one."""
+    parts = _BLANK_LINE.split(text) if _BLANK_LINE.search(text.strip()) else text.splitlines()
+    return [line for part in parts if (line := " ".join(part.split()))]
+
+
+def _agreed(lines: list[str], strict: list[str]) -> list[str]:
+    """From the first to the last line that is prose, or that a stricter look finds, too."""
     found = key_of("".join(strict))
-    agreed = [index for index, line in enumerate(lines) if key_of(line) in found]
-    if len(found) < _LEAST_AGREEMENT * len(key_of("".join(lines))) or not agreed:
-        yield from lines
-        return
-    yield from lines[agreed[0] : agreed[-1] + 1]
+    if len(found) < _LEAST_AGREEMENT * len(key_of("".join(lines))):
+        return lines
+    sure = [at for at, line in enumerate(lines) if key_of(line) in found or _is_prose(line)]
+    return lines[sure[0] : sure[-1] + 1] if sure else lines
+
+
+def _is_prose(line: str) -> bool:
+    return ends_sentence(line) and length_in_words(line) >= _WORDS_OF_PROSE
 
 
 def _lines(text: str) -> list[str]:

@@ -11,13 +11,31 @@ _OF_PAGES = re.compile(
     r"|latin-?[0-9]+|gb[0-9k]+|hz(-gb-2312)?|big5(-hkscs)?|(x-)?s(hift)?[-_]?jis",
     re.IGNORECASE,
 )
+# Enough to tell an encoding by.
+_SAMPLE = 20_000
 # Browsers take these for their larger neighbours, and pages count on it.
 _AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 
 
 def decoded(body: bytes, content_type: str | None) -> str:
     """What cannot be decoded is replaced: most of a page is better than none of it."""
-    return body.decode(_encoding(body, content_type), "replace")
+    encoding = _encoding(body, content_type)
+    if encoding != "utf-8":
+        return body.decode(encoding, "replace")
+    text = body.decode("utf-8", "replace")
+    # Pages that say nothing, or say UTF-8 out of habit. The cap may have cut a character in two.
+    broken = text.count("\ufffd")
+    return body.decode(_guessed(body), "replace") if broken > 1 + len(text) // 2000 else text
+
+
+def _guessed(body: bytes) -> str:
+    """By its letters: dear, and only needed for what is not what it says."""
+    from charset_normalizer import from_bytes
+
+    # Its beginning is markup; the letters are where the bytes are not ASCII.
+    sample = b"\n".join(line for line in body.split(b"\n") if not line.isascii())[:_SAMPLE]
+    best = from_bytes(sample).best()
+    return (best and _known(best.encoding)) or "cp1252"
 
 
 def _encoding(body: bytes, content_type: str | None) -> str:

@@ -12,8 +12,6 @@ _FEWEST_WORDS = 20
 _SUREST = 0.8
 # More does not make it surer.
 _ENOUGH = 5_000
-# A piece of a text that may be in another language than the next.
-_PIECE = 300
 _MOST_PIECES = 30
 # Near enough to be taken for each other.
 _KIN = (
@@ -34,8 +32,7 @@ def language_of(text: str) -> str | None:
     The first call loads a model that takes a second and 100 MB of memory; there is none where feeds and pages
     declare their languages.
     """
-    words = count_words(text[:_ENOUGH])
-    if words.spaced + words.cjk // 2 < _FEWEST_WORDS:
+    if not _is_enough(text[:_ENOUGH]):
         return None
     with _one_at_a_time:
         language, probability = _identifier().classify(text[:_ENOUGH])
@@ -60,12 +57,17 @@ def main_language(text: str) -> str | None:
     return shares.most_common(1)[0][0] if shares else language_of(text)
 
 
+def _is_enough(text: str) -> bool:
+    words = count_words(text)
+    return words.spaced + words.cjk // 2 >= _FEWEST_WORDS
+
+
 def _pieces(text: str) -> list[str]:
     """Paragraphs, put together until there is enough to judge, from all over the text."""
     pieces, piece = [], ""
     for line in text.splitlines():
         piece += f"{line}\n"
-        if len(piece) >= _PIECE:
+        if _is_enough(piece):
             pieces.append(piece[:_ENOUGH])
             piece = ""
     pieces.append(piece)

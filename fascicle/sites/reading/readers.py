@@ -23,7 +23,7 @@ class Readers:
         return self._children.pids
 
     async def read(self, body: bytes, *, url: str, **request: Any) -> bytes:
-        """What a process makes of it, as JSON; a PermanentError where it takes too long or too much memory."""
+        """What a process makes of it, as JSON; a PermanentError where it takes too much time or memory."""
         try:
             return await self._read(body, {"url": url, **request})
         except TimeoutError:
