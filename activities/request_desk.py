@@ -14,7 +14,12 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.fic_asking import checked_name
-from activities.looking_after import SummarizeInput, request_input, request_options
+from activities.looking_after import (
+    SummarizeInput,
+    look_after_request,
+    request_input,
+    request_options,
+)
 from fascicle.domain.canonical_url import canonical_url
 from fascicle.domain.errors import UsageError
 from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, new_id, request_workflow_id
@@ -80,9 +85,7 @@ class RequestDesk:
             row, reception = await self._received(connection, asked, url, page, now)
             await self._subscribe(connection, asked, row["id"], now)
         if reception is not Reception.CACHED:
-            held = not await self._start(request_input(row))
-            if held and asked.request_id == row["id"]:
-                reception = Reception.LOCK_HELD
+            await self._start(request_input(row))
         return Received(reception, await self._answer(asked, row["id"]))
 
     async def retry(self, request_id: str) -> Received:
@@ -196,6 +199,8 @@ class RequestDesk:
             )
         except WorkflowAlreadyStartedError:
             log.info("lock_held", request_id=request.request_id, correlation_id=request.correlation_id)
+            # Should it be about to end, it looks once more at the row, which may have been opened again.
+            await look_after_request(self._client, request)
             return False
         return True
 

@@ -77,6 +77,7 @@ COMMANDS = (
         "Have a page summarised. However many ask for it, it is read, and paid for, once.",
     ),
     LazyCommand("request", "starter.request:app", "Requests: pages that are summarised."),
+    LazyCommand(
         "extract",
         "starter.extract:extract",
         "The text of an article, without the rest of its page; or why there is none. Nothing is stored.",

@@ -93,6 +93,7 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "enrich": False,
         "enrich_interval_seconds": 0,
         "article_interval_seconds": 0,
+        "article_processes": 0,
         "retry_base_delay_ms": 20,
         "retry_max_delay_ms": 200,
         "fic_interval_seconds": 0,

@@ -72,9 +72,18 @@ class SummarizeWorkflow:
         self._now = RequestProgress()
         self._attempts = 3
         self._look_again = False
+        self._failure: ErrorRecord | None = None
 
     @workflow.run
     async def run(self, request: SummarizeInput) -> RequestProgress:
+        await self._until_over()
+        while self._look_again:  # somebody may have asked for it anew while this was about to end
+            await self._until_over()
+        if self._failure is not None:
+            raise _failed(self._failure)
+        return self._now
+
+    async def _until_over(self) -> None:
         try:
             await self._take_a_slot()
             await self._stage(Stage.EXTRACTING)
@@ -90,7 +99,6 @@ class SummarizeWorkflow:
             if is_cancelled_exception(error):
                 await self._record_cancelled()
             raise
-        return self._now
 
     @workflow.signal
     def look_again(self) -> None:
@@ -112,6 +120,7 @@ class SummarizeWorkflow:
             self._show(status="pending", waiting_for=begun.why)
             await self._wait(begun.wait_seconds, begun.why)
         self._attempts = begun.attempts
+        self._failure = None
 
     async def _begin(self) -> Begun:
         self._look_again = False
@@ -127,6 +136,7 @@ class SummarizeWorkflow:
         """Tried as often as the settings say; waits, and faults of our own, are no attempts."""
         lost = refusals = 0
         while True:
+            self._look_again = False
             self._show(status="running", stage=stage, progress=PROGRESS[stage])
             try:
                 result = await self._execute(stage)
@@ -205,14 +215,9 @@ class SummarizeWorkflow:
             retry_policy=policies.BOOKS,
             summary=f"failed: {error.error_code}",
         )
+        self._failure = error
         if recorded.owed:
             await self._tell()
-        raise ApplicationError(
-            f"{error.stage}: {error.message}",
-            error.model_dump(),
-            type=error.error_code,
-            non_retryable=True,
-        )
 
     async def _record_cancelled(self) -> None:
         self._show(status="cancelled")
@@ -227,12 +232,11 @@ class SummarizeWorkflow:
         )
 
     async def _tell(self) -> None:
-        """Messages to those who asked, until each is settled."""
-        while (told := await self._deliver()).next_attempt_seconds is not None:
+        """Messages to those who asked, until each is settled, or somebody asks anew."""
+        while (told := await self._deliver()).next_attempt_seconds is not None and not self._look_again:
             await self._wait(told.next_attempt_seconds, "until the next message is due")
 
     async def _deliver(self) -> DeliverResult:
-        self._look_again = False
         return await workflow.execute_activity_method(
             NotifyActivities.deliver_due,
             DeliverInput(job_key=request_workflow_id(self._request.request_id), now=workflow.now()),
@@ -273,3 +277,9 @@ class SummarizeWorkflow:
         lines += [f"- {waiting_for}"] if waiting_for else []
         lines.append(f"- correlation id: {self._request.correlation_id}")
         workflow.set_current_details("\n".join(lines))
+
+
+def _failed(error: ErrorRecord) -> ApplicationError:
+    """The workflow fails with the record, so that Temporal shows what the row shows."""
+    message = f"{error.stage}: {error.message}"
+    return ApplicationError(message, error.model_dump(), type=error.error_code, non_retryable=True)

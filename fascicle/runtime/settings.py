@@ -251,8 +251,8 @@ class Settings(BaseSettings):
     """Between two requests for articles to one host."""
     article_min_words: int = Field(MIN_WORDS, ge=1)
     """A text with fewer is no article; two Chinese or Japanese characters count as one."""
-    article_processes: int = Field(1, ge=1, le=16)
-    """Processes that read articles."""
+    article_processes: int = Field(1, ge=0, le=16)
+    """Processes that read articles. None: a thread of the worker does."""
 
     request_concurrency: int = Field(5, ge=1)
     """Requests that are worked on at once, by all workers together."""

@@ -83,8 +83,8 @@ async def posts_waiting(connection: AsyncConnection) -> list[dict[str, Any]]:
 
 
 async def requests_by_status(connection: AsyncConnection) -> dict[str, int]:
-    rows = await connection.execute(text("select status, count(*) from request group by 1 order by 1"))
-    return {row.status: row.count for row in rows}
+    rows = await connection.execute(text("select status, count(*) as requests from request group by 1"))
+    return {row["status"]: row["requests"] for row in rows.mappings()}
 
 
 async def posts_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:

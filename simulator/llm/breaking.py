@@ -3,7 +3,7 @@
 from typing import Any
 
 from simulator.llm.records import ScriptKind
-from simulator.llm.schema import Schema, resolved, type_of
+from simulator.llm.schema import Schema, longest_text, resolved, type_of
 
 FAR_TOO_LONG = 100_000
 WRONG: dict[str, Any] = {"string": 7, "array": "one, two", "object": [], "integer": "many", "number": "many"}
@@ -34,13 +34,13 @@ def broken(document: dict[str, Any], root: Schema, how: ScriptKind, field: str |
 
 def _lengthened(fields: dict[str, Schema], document: dict[str, Any]) -> dict[str, Any]:
     texts = {name: schema for name, schema in fields.items() if type_of(schema) == "string"}
-    limited = [name for name, schema in texts.items() if "maxLength" in schema]
+    limited = [name for name, schema in texts.items() if longest_text(schema)]
     name = next(iter(limited or texts), None)
     if name is None:
         return {}
     text = str(document[name]) or "x"
-    longest = texts[name].get("maxLength", FAR_TOO_LONG)
-    return {name: (f"{text} " * (longest // len(text) + 2))[: longest + longest // 10 + 1].strip() + "x"}
+    longest = longest_text(texts[name]) or FAR_TOO_LONG
+    return {name: (f"{text} " * (longest // len(text) + 2))[: longest + longest // 5 + 1].strip() + "x"}
 
 
 def _emptied(fields: dict[str, Schema]) -> dict[str, Any]:

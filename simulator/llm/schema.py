@@ -112,7 +112,7 @@ class Filling:
         return -(-number // multiple) * multiple if multiple else number
 
     def _string(self, schema: Schema, name: str) -> str:
-        shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
+        shortest, longest = schema.get("minLength", 0), longest_text(schema)
         if schema.get("format") in FORMATS:
             return FORMATS[schema["format"]]
         if "pattern" in schema:
@@ -162,3 +162,10 @@ def cut_to(text: str, shortest: int, longest: int | None) -> str:
 
 def _is_language(name: str, language: str, options: list[Any]) -> bool:
     return "lang" in name and language in options
+
+
+def longest_text(schema: Schema) -> int | None:
+    """Where providers take no lengths, models read them in the description."""
+    said = re.search(r"[Aa]t most ([0-9]+) characters", schema.get("description", ""))
+    stated = schema.get("maxLength", int(said[1]) if said else None)
+    return None if stated is None else int(stated)

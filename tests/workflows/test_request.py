@@ -9,9 +9,10 @@ from temporalio.exceptions import CancelledError
 from activities.request_desk import Reception
 from fascicle.domain.request import RequestStatus, Stage
 from fascicle.domain.summary import Method
+from fascicle.runtime.settings import Settings
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
-from tests.harness import Harness, eventually
+from tests.harness import Harness, eventually, open_harness
 from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
 
 
@@ -79,13 +80,14 @@ async def test_r1_many_who_ask_at_once_are_one_workflow(stack: Harness) -> None:
 
 
 async def test_r1_the_same_id_is_a_lock_that_is_held(
-    stack: Harness, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    stack: Harness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stack.simulator.llm.configure(latency=0.5)
     url = article(stack, title="On Lamps")
     first = await ask(stack, url, request_id="mine-1")
     second = await ask(stack, url, request_id="mine-1")
     assert (first.reception, second.reception) == (Reception.STARTED, Reception.LOCK_HELD)
+    assert "lock_held" in capsys.readouterr().out
     view = await until_over(stack, "mine-1")
     assert view.workflow_id == "request-mine-1"
     assert (await ask(stack, url, request_id="mine-1")).reception is Reception.CACHED
@@ -102,21 +104,20 @@ async def test_r4_an_answer_that_breaks_the_contract_is_corrected_once(stack: Ha
     assert view.calls == 2
 
 
-@pytest.mark.parametrize("kind", ["not_json", "too_long", "wrong_types", "cut"])
-async def test_r4_whatever_breaks_it_the_contract_is_enforced(stack: Harness, kind: Any) -> None:
-    stack.simulator.llm.script(LlmScript(kind=kind, count=2))
-    view = await summarized(stack, article(stack, title="On Lamps"))
-    assert view.status is RequestStatus.FAILED
-    assert view.summary is None
-    assert view.error is not None
-    assert view.error["error_code"] == "contract_broken"
-    assert view.error["stage"] == "validating"
-    assert view.error["retryable"] is False
-    assert len(stack.simulator.llm.calls()) == 2
+async def test_r4_whatever_breaks_it_the_contract_is_enforced(stack: Harness) -> None:
+    kinds: tuple[Any, ...] = ("not_json", "too_long", "wrong_types", "cut", "empty_list", "extra_field")
+    for kind in kinds:
+        stack.simulator.llm.script(LlmScript(kind=kind, count=2))
+        view = await summarized(stack, article(stack, title=f"On {kind}", words=80))
+        assert view.summary is None, kind
+        assert view.error is not None
+        assert view.error["error_code"] == "contract_broken", kind
+        assert (view.error["stage"], view.error["retryable"]) == ("validating", False)
+    assert len(stack.simulator.llm.calls()) == 2 * len(kinds)
     # Tried again, the answers that were no summaries are asked for anew; the page is not.
     await desk(stack).retry(view.id)
     assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
-    assert len(stack.simulator.requests.matching("/press/")) == 1
+    assert len(stack.simulator.requests.matching("/press/")) == len(kinds)
 
 
 async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Harness) -> None:
@@ -138,9 +139,8 @@ async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Har
     assert len(stack.simulator.llm.calls()) == 1, "a permanent refusal is not tried again"
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
+async def test_r3_what_passes_is_tried_again(stack: Harness) -> None:
+    passing = [
         LlmScript(status=502),
         LlmScript(status=408),
         LlmScript(kind="error_inside", status=503),
@@ -149,16 +149,15 @@ async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Har
         LlmScript(kind="no_choices"),
         LlmScript(kind="invalid_json"),
         LlmScript(status=429, retry_after=1),
-    ],
-    ids=lambda script: f"{script.kind}-{script.status}",
-)
-@pytest.mark.parametrize("count", [2])
-async def test_r3_what_passes_is_tried_again(stack: Harness, script: LlmScript, count: int) -> None:
-    # Both models fail once; the next attempt succeeds.
-    stack.simulator.llm.script(script.model_copy(update={"count": count}))
-    view = await summarized(stack, article(stack, title="On Lamps"))
-    assert view.status is RequestStatus.SUCCEEDED, view.error
-    assert [call.model for call in stack.simulator.llm.calls()] == ["sim/one", "sim/two", "sim/one"]
+    ]
+    for number, script in enumerate(passing):
+        before = len(stack.simulator.llm.calls())
+        # Both models fail once; the next attempt succeeds.
+        stack.simulator.llm.script(script.model_copy(update={"count": 2}))
+        view = await summarized(stack, article(stack, title=f"On Lamp {number}", words=80))
+        assert view.status is RequestStatus.SUCCEEDED, (script, view.error)
+        asked = [call.model for call in stack.simulator.llm.calls()[before:]]
+        assert asked == ["sim/one", "sim/two", "sim/one"], script
 
 
 async def test_r3_attempts_are_counted_and_end(stack: Harness) -> None:
@@ -193,8 +192,6 @@ async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) 
     settings = harness.dependencies.settings.model_copy(
         update={"llm_context_tokens": 4000, "llm_output_tokens": 800}
     )
-    from tests.harness import open_harness
-
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
         # The fourth question fails for good; what the first three were answered is kept.
         harness.simulator.llm.script(LlmScript(status=402, skip=3))
@@ -218,9 +215,6 @@ async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) 
 async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(
     harness: Harness, daily: dict[str, Any]
 ) -> None:
-    from fascicle.runtime.settings import Settings
-    from tests.harness import open_harness
-
     settings = Settings(**(harness.dependencies.settings.model_dump() | daily))
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
         view = (await ask(stack, article(stack, title="On Lamps"))).view
@@ -270,8 +264,6 @@ async def test_r2_temporals_own_cancel_ends_the_row_too(stack: Harness) -> None:
 
 async def test_r6_no_more_are_worked_on_than_the_setting_says(harness: Harness) -> None:
     settings = harness.dependencies.settings.model_copy(update={"request_concurrency": 3})
-    from tests.harness import open_harness
-
     harness.simulator.llm.configure(latency=0.02)
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
         urls = [article(stack, title=f"On Lamp {n}", words=80) for n in range(25)]
@@ -306,9 +298,8 @@ async def test_r2_those_who_asked_are_told_once_and_who_waited_has_the_answer(st
     assert not stack.simulator.sink.messages("bob")
 
 
-@pytest.mark.parametrize(
-    ("spec", "code"),
-    [
+async def test_x7_what_is_no_article_is_named_and_costs_nothing(stack: Harness) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"kind": "pdf"}, "unsupported_type"),
         ({"kind": "image"}, "unsupported_type"),
         ({"kind": "login"}, "login_wall"),
@@ -319,17 +310,13 @@ async def test_r2_those_who_asked_are_told_once_and_who_waited_has_the_answer(st
         ({"kind": "short"}, "too_short"),
         ({"kind": "listing"}, "not_an_article"),
         ({"kind": "endless"}, "too_large"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-async def test_x7_what_is_no_article_is_named_and_costs_nothing(
-    stack: Harness, spec: dict[str, Any], code: str
-) -> None:
-    view = await summarized(stack, article(stack, **spec))
-    assert view.error is not None
-    assert view.error["error_code"] == code
-    assert view.error["stage"] == "extracting"
-    assert view.error["attempt"] == 1
+    ]
+    urls = [article(stack, **spec) for spec, _ in wrong]
+    views = await asyncio.gather(*(summarized(stack, url) for url in [*urls, "http://10.1.2.3/page"]))
+    for view, (_, code) in zip(views, [*wrong, ({}, "blocked_address")], strict=True):
+        assert view.error is not None
+        assert view.error["error_code"] == code, view.url
+        assert (view.error["stage"], view.error["attempt"]) == ("extracting", 1), view.url
     assert not stack.simulator.llm.calls()
 
 

@@ -1,6 +1,9 @@
-"""Articles by their address: fetched by us or by Firecrawl, read in a process of their own."""
+"""Articles by their address: fetched by us or by Firecrawl, read in a process of their own, or in a thread if
+there is to be none."""
 
+import asyncio
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,7 +15,7 @@ from fascicle.runtime.http import HttpClient
 from fascicle.sites.articles.firecrawl import Firecrawl
 from fascicle.sites.articles.kinds import check_kind, is_readable
 from fascicle.sites.pages.fetching import PageFetcher
-from fascicle.sites.reading import Readers
+from fascicle.sites.reading.readers import Readers, too_slow
 
 CHILD = "fascicle.sites.articles.child"
 
@@ -31,7 +34,8 @@ class Articles:
     ) -> None:
         self._fetcher = PageFetcher(http, purpose="article", gate=gate, is_wanted=_is_wanted)
         self._firecrawl = firecrawl
-        self._readers = Readers(processes, child, longest_seconds=longest_seconds)
+        self._readers = Readers(processes, child, longest_seconds=longest_seconds) if processes else None
+        self._seconds = longest_seconds
         self._min_words = min_words
 
     async def __aenter__(self) -> Self:
@@ -45,7 +49,7 @@ class Articles:
     @property
     def pids(self) -> list[int]:
         """The processes that run at present."""
-        return self._readers.pids
+        return self._readers.pids if self._readers else []
 
     async def extract(self, url: str) -> Article:
         """The article at an address; a FascicleError that says what is there instead."""
@@ -64,11 +68,24 @@ class Articles:
 
     async def close(self) -> None:
         """Ends the processes at once; who waits for one gets a retryable error."""
-        await self._readers.close()
+        if self._readers:
+            await self._readers.close()
 
     async def _read(self, body: bytes, url: str, **request: Any) -> Article:
+        if self._readers is None:
+            return await self._in_thread(body, url, **request)
         payload = await self._readers.read(body, url=url, min_words=self._min_words, **request)
         return Article.model_validate_json(payload)
+
+    async def _in_thread(self, body: bytes, url: str, **request: Any) -> Article:
+        from fascicle.sites.articles.reading import read_article  # a second to import
+
+        reading = partial(read_article, body, url=url, min_words=self._min_words, **request)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.to_thread(reading)
+        except TimeoutError:
+            raise too_slow(body, url, self._seconds) from None
 
 
 def _is_wanted(headers: Mapping[str, str]) -> bool:
