@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from fascicle.domain.ao3 import ao3_floor
+from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
@@ -352,10 +352,19 @@ class Settings(BaseSettings):
 
     @property
     def ao3_gate(self) -> GatePolicy:
+        """Of `ao3_url`."""
+        return self._ao3_gate(self.ao3_interval_seconds)
+
+    @property
+    def archive_gate(self) -> GatePolicy:
+        """Of the archive itself, also where `ao3_url` is a server of your own."""
+        return self._ao3_gate(max(self.ao3_interval_seconds, FLOOR_SECONDS))
+
+    def _ao3_gate(self, floor: float) -> GatePolicy:
         """Only one request is on its way at a time: distances hold however slow the archive is (F3)."""
         policy = GatePolicy(
-            self.ao3_interval_seconds,
-            ceiling=max(self.ao3_interval_seconds, 300.0),
+            floor,
+            ceiling=max(floor, 300.0),
             jitter=self.ao3_jitter,
             refusals=self.ao3_cooldown_errors,
             failures=self.ao3_cooldown_errors,

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
+from fascicle.domain.ao3 import is_archive
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.item_page import OEmbed, PageMetadata
-from fascicle.domain.urls import parse_http_url, place
+from fascicle.domain.urls import page_host, parse_http_url, place
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites.pages.oembed import asking, parse_oembed, service_of, services
@@ -47,7 +48,10 @@ class Pages:
         return None if service is None else asking(service, url)
 
     def has_page(self, url: str) -> bool:
-        """Whether a look at the page itself is worth it: YouTube's are huge, and ask for consent."""
+        """Whether a look at the page itself is worth it: YouTube's are huge, and ask for consent; AO3's feeds
+        say all that its pages do, and whoever waits for a fic would wait for each look."""
+        if is_archive(page_host(url)):
+            return False
         service = service_of(url, self._services)
         return service is None or service.name != "youtube"
 
