@@ -204,7 +204,9 @@ def _checked_host(parts: SplitResult) -> str:
     if "://" in parts.path:
         raise UsageError("invalid_url", "The address contains a second one. Give only the fic's own.")
     if _STEPS_UP.search(parts.path):
-        raise UsageError("invalid_url", "The address has `..` in it, so that it leads elsewhere than it seems to.")
+        raise UsageError(
+            "invalid_url", "The address has `..` in it, so that it leads elsewhere than it seems to."
+        )
     return host
 
 

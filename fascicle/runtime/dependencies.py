@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from fascicle.domain.ao3 import is_archive
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import page_host
-from fascicle.runtime.http import Gated, GateBook, HouseGate, HttpClient, HttpLimits
+from fascicle.runtime.http import GateBook, Gated, HouseGate, HttpClient, HttpLimits
 from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
@@ -122,7 +122,7 @@ async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
 
 
 def archive_gate(settings: Settings) -> HouseGate:
-    """Whoever asks AO3, be it for a feed or for the page behind an item, goes through the gate of its fics."""
+    """Whoever asks AO3, for a feed or for the page behind an item, goes through the gate of its fics."""
     base = settings.ao3_url
     public, own = Gated(AO3_GATE, settings.archive_gate), Gated(AO3_GATE, settings.ao3_gate)
 
@@ -138,7 +138,7 @@ def _no_archive(url: str) -> None:
     if is_archive(page_host(url)):
         raise UsageError(
             "needs_gate",
-            "AO3 is asked only through the gate of the whole installation, which this command does not reach. "
+            "AO3 is asked only through the gate of the whole installation, out of this command's reach. "
             "Save the page in a browser and give the file.",
         )
 

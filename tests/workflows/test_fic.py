@@ -89,6 +89,7 @@ async def test_f9_what_passes_is_tried_again_and_what_the_archive_says_is_obeyed
     url = work(stack, title="Patience")
     view = await desk(stack).add(url, "mara", wait_seconds=0)
     cooling = await eventually(lambda: _cools(stack, url), what="the archive's word to be kept")
+    assert cooling is not None
     assert cooling.eta_seconds is not None
     assert 0 < cooling.eta_seconds <= 5
     done = await until_over(stack, view)
@@ -147,7 +148,30 @@ async def test_f7_a_series_is_read_page_by_page_and_reports_on_every_work(stack:
     assert len(requests(stack)) == 2
     states = [str(result.state) for result in view.works]
     assert (states.count("error"), states.count("done")) == (1, 21)
+    assert [result.error_code for result in view.works if result.state == "error"] == ["parser_broken"]
     assert await stack.value("select count(*) from fic where kind = 'work'") == 21
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"), [({"broken_blurb": True}, "parser_broken"), ({"unrevealed": True}, "unrevealed")]
+)
+async def test_f9_a_series_of_which_nothing_can_be_read_keeps_its_list(
+    stack: Harness, spec: dict[str, Any], code: str
+) -> None:
+    archive = stack.simulator.ao3
+    works = [archive.add_work(WorkSpec(title=f"Part {n}")) for n in (1, 2)]
+    series = archive.add_series(Ao3SeriesSpec(title="Short", works=tuple(w.id for w in works)))
+    url = f"{ARCHIVE}/series/{series.id}"
+    assert (await desk(stack).add(url, "mara", wait_seconds=60)).state == "series-done"
+    # One that cannot be read is its own trouble, and is known as it was.
+    archive.update_work(works[0].id, WorkSpec(**spec))
+    partly = await desk(stack).update(url, "mara", wait_seconds=60)
+    assert (partly.state, [result.error_code for result in partly.works]) == ("series-done", [code, None])
+    assert await stack.value("select count(*) from fic_series_work where work_key is not null") == 2
+    archive.update_work(works[1].id, WorkSpec(**spec))
+    broken = await desk(stack).update(url, "mara", wait_seconds=60)
+    assert (broken.state, broken.error_code) == ("error", code)
+    assert await stack.value("select count(*) from fic_series_work where work_key is not null") == 2
 
 
 async def test_f8_a_job_cleared_while_it_runs_tells_nobody(stack: Harness) -> None:
