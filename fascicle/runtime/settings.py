@@ -71,6 +71,8 @@ class Settings(BaseSettings):
         populate_by_name=True,
         frozen=True,
         env_ignore_empty=True,
+        # `inf` seconds would be a wait that ends in an error of PostgreSQL's.
+        allow_inf_nan=False,
         # A wrong secret is a secret all the same.
         hide_input_in_errors=True,
     )
