@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from temporalio.client import (
     Client,
@@ -33,9 +34,11 @@ async def subscribe(client: Client, ref: FicRef, asked: Subscription) -> FicView
     """Start the fic's workflow or join it, whichever it is."""
     deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     pause = 0.05
+    # One for all attempts: what was heard, though its answer got lost, is not heard as another wish.
+    wish = uuid4().hex
     while True:
         try:
-            return await _update_with_start(client, ref, asked)
+            return await _update_with_start(client, ref, asked, wish)
         except RPCError as error:
             if error.status not in _CROWDED or asyncio.get_running_loop().time() > deadline:
                 raise
@@ -43,7 +46,7 @@ async def subscribe(client: Client, ref: FicRef, asked: Subscription) -> FicView
         pause = min(2.0, pause * 2)
 
 
-async def _update_with_start(client: Client, ref: FicRef, asked: Subscription) -> FicView:
+async def _update_with_start(client: Client, ref: FicRef, asked: Subscription, wish: str) -> FicView:
     start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
         "ParseFicWorkflow",
         FicInput(ref=ref),
@@ -59,6 +62,7 @@ async def _update_with_start(client: Client, ref: FicRef, asked: Subscription) -
         view: FicView = await client.execute_update_with_start_workflow(
             "subscribe",
             asked,
+            id=wish,
             start_workflow_operation=start,
             result_type=FicView,
             rpc_timeout=timedelta(seconds=_NO_WORKER_SECONDS),

@@ -53,9 +53,21 @@ async def conclude(
         await fics.keep_works(connection, [read], now)
         return await verdict_on_work(connection, ref, read, rules)
     blurbs = [blurb for page in read for blurb in page.works]
+    _check_any_was_read(ref, blurbs)
     hidden = hidden_works(read)
     await fics.keep_series(connection, ref, read, hidden, now)
     return await verdict_on_series(connection, ref, blurbs, rules)
+
+
+def _check_any_was_read(ref: FicRef, blurbs: list[Blurb]) -> None:
+    """One entry that cannot be read is its own trouble; where none can, the list that is known stays."""
+    if not blurbs or any(blurb.fic is not None for blurb in blurbs):
+        return
+    if all(blurb.error_code == FicCode.UNREVEALED for blurb in blurbs):
+        raise PermanentError(FicCode.UNREVEALED, f"None of the works of {ref.url} is revealed yet.")
+    raise PermanentError(
+        FicCode.PARSER_BROKEN, f"None of the {len(blurbs)} works of {ref.url} can be read: {blurbs[0].error}"
+    )
 
 
 async def judge_again(connection: AsyncConnection, ref: FicRef, rules: ShipRules) -> Conclusion | None:
@@ -100,7 +112,10 @@ async def _overridden(connection: AsyncConnection, fic: Fic) -> bool:
 def _work_result(blurb: Blurb, rules: ShipRules, *, fine: bool) -> WorkResult:
     if blurb.fic is None:
         error = blurb.error or "This entry of the list cannot be read."
-        return WorkResult(part=blurb.part, id=blurb.work_id, state=JobState.ERROR, reasons=[error])
+        code = blurb.error_code or FicCode.PARSER_BROKEN
+        return WorkResult(
+            part=blurb.part, id=blurb.work_id, state=JobState.ERROR, reasons=[error], error_code=code
+        )
     verdict = judge(blurb.fic, rules)
     ok = fine or verdict.ok
     return WorkResult(

@@ -87,10 +87,14 @@ class LoggedApp:
             if message["type"] == "http.response.start":
                 entry.status = message["status"]
                 entry.fault = scope["state"].get("fault")
+            elif not message.get("more_body", False):
+                # Before the last of it leaves: whoever has it may ask again before we are called back.
+                entry.seconds = time.monotonic() - entry.monotonic
             await send(message)
 
         try:
             await self._app(scope, receive, note_status)
         finally:
             entry.fault = scope["state"].get("fault")
-            entry.seconds = time.monotonic() - entry.monotonic
+            if entry.seconds is None:
+                entry.seconds = time.monotonic() - entry.monotonic

@@ -97,7 +97,7 @@ def _facts(found: Fic | SeriesPage) -> dict[str, Any]:
 
 def _work(blurb: Blurb) -> dict[str, Any]:
     facts = (blurb.fic or Fic(site="ao3", id=blurb.work_id or "", url="", title="")).model_dump(mode="json")
-    return {**facts, "part": blurb.part, "error": blurb.error}
+    return {**facts, "part": blurb.part, "error": blurb.error, "error_code": blurb.error_code}
 
 
 def _show(found: dict[str, Any]) -> None:

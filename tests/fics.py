@@ -1,5 +1,6 @@
 """What tests of fics need: works at the simulated archive, the desk, who was told what."""
 
+import asyncio
 from typing import Any, Literal
 
 from activities.fic_desk import FicDesk, open_desk
@@ -45,9 +46,10 @@ def told(stack: Harness, name: str) -> list[str]:
     return [message.title for message in stack.simulator.simulation.sink.messages(name)]
 
 
-async def until_over(stack: Harness, view: FicView, *, within: float = 40.0) -> FicView:
+async def until_over(stack: Harness, view: FicView, *, within: float = 60.0) -> FicView:
     """Its last word, everybody told."""
-    await stack.client.get_workflow_handle(fic_workflow_id(view.key)).result()
+    async with asyncio.timeout(within):
+        await stack.client.get_workflow_handle(fic_workflow_id(view.key)).result()
     return await desk(stack).show(view.url)
 
 

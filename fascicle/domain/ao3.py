@@ -16,11 +16,17 @@ ARCHIVE_HOSTS = (
 )
 
 
+def is_archive(host: str) -> bool:
+    """Whether what is asked of that host reaches the archive, by whatever name."""
+    bare = host.lower().rstrip(".")
+    return any(bare == name or bare.endswith(f".{name}") for name in ARCHIVE_HOSTS)
+
+
 def ao3_floor(base_url: str, allow_hosts: Collection[str]) -> float:
     """The shortest distance between two requests. None is asked of a server of your own."""
     parts = urlsplit(base_url)
     host = (parts.hostname or "").rstrip(".")
-    if any(host == name or host.endswith(f".{name}") for name in ARCHIVE_HOSTS):
+    if is_archive(host):
         return FLOOR_SECONDS
     is_own = host in allow_hosts or parts.netloc in allow_hosts
     return 0.0 if is_own else FLOOR_SECONDS

@@ -101,6 +101,7 @@ class Blurb(BaseModel):
     work_id: str | None = None
     fic: Fic | None = None
     error: str | None = None
+    error_code: str | None = None
 
 
 class SeriesPage(BaseModel):
@@ -138,6 +139,7 @@ class WorkResult(BaseModel):
     url: str | None = None
     state: JobState
     reasons: list[str] = []
+    error_code: str | None = None
 
 
 class FicView(BaseModel):

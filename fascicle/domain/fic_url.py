@@ -25,6 +25,8 @@ _WEB_SCHEME = re.compile(r"[htps]{3,7}:/+", re.IGNORECASE)
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # A top level that begins with a letter: no number of four parts, in whatever notation.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]", re.ASCII)
+# What browsers resolve before they ask, encoded or not.
+_STEPS_UP = re.compile(r"/(?:\.|%2e){2}(?:/|$)", re.IGNORECASE)
 _ID = r"0*([0-9]+)"
 
 
@@ -201,6 +203,10 @@ def _checked_host(parts: SplitResult) -> str:
         )
     if "://" in parts.path:
         raise UsageError("invalid_url", "The address contains a second one. Give only the fic's own.")
+    if _STEPS_UP.search(parts.path):
+        raise UsageError(
+            "invalid_url", "The address has `..` in it, so that it leads elsewhere than it seems to."
+        )
     return host
 
 

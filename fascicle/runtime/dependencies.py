@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from fascicle.domain.ao3 import is_archive
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import GateBook, HttpClient, HttpLimits
+from fascicle.domain.urls import page_host
+from fascicle.runtime.http import GateBook, Gated, HouseGate, HttpClient, HttpLimits
 from fascicle.runtime.local_gates import LocalGates
 from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
@@ -24,7 +26,7 @@ from fascicle.sites.discord import Discord
 from fascicle.sites.fanficfare import FanFicFare
 from fascicle.sites.feeds.client import Feeds
 from fascicle.sites.feeds.reader import FeedReader
-from fascicle.sites.fic import Ao3, OtherFicSites
+from fascicle.sites.fic import AO3_GATE, Ao3, OtherFicSites
 from fascicle.sites.llm import OPENROUTER, LanguageModel
 from fascicle.sites.mangadex import MangaDex
 from fascicle.sites.mangaplus import MangaPlus
@@ -75,7 +77,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         )
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
     guard = HostGuard(settings.allow_hosts)
-    http = _http_client(settings, Gates(engine))
+    http = _http_client(settings, Gates(engine), archive_gate(settings))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)
@@ -120,17 +122,41 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
 
 @asynccontextmanager
 async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
-    """The HTTP client for a command that has no database: its gates last as long as it does."""
-    http = _http_client(settings, LocalGates())
+    """The HTTP client for a command that has no database: its gates last as long as it does, so that the
+    archive, whose gate is that of the whole installation, is none of its business."""
+    http = _http_client(settings, LocalGates(), _no_archive)
     try:
         yield http
     finally:
         await http.aclose()
 
 
-def _http_client(settings: Settings, gates: GateBook) -> HttpClient:
+def archive_gate(settings: Settings) -> HouseGate:
+    """Whoever asks AO3, for a feed or for the page behind an item, goes through the gate of its fics."""
+    base = settings.ao3_url
+    public, own = Gated(AO3_GATE, settings.archive_gate), Gated(AO3_GATE, settings.ao3_gate)
+
+    def gate_of(url: str) -> Gated | None:
+        if is_archive(page_host(url)):
+            return public
+        return own if url == base or url.startswith(f"{base}/") else None
+
+    return gate_of
+
+
+def _no_archive(url: str) -> None:
+    if is_archive(page_host(url)):
+        raise UsageError(
+            "needs_gate",
+            "AO3 is asked only through the gate of the whole installation, out of this command's reach. "
+            "Save the page in a browser and give the file.",
+        )
+
+
+def _http_client(settings: Settings, gates: GateBook, house_gate: HouseGate) -> HttpClient:
     return HttpClient(
         gates=gates,
+        house_gate=house_gate,
         guard=HostGuard(settings.allow_hosts),
         user_agent=settings.user_agent,
         limits=HttpLimits(

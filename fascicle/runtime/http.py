@@ -54,6 +54,8 @@ class Gated:
 
 
 GateOf = Callable[[str], Gated]
+# The gate that an address has whoever asks, if it has one.
+HouseGate = Callable[[str], Gated | None]
 
 
 class GateBook(Protocol):
@@ -87,8 +89,17 @@ class HttpLimits:
 
 
 class HttpClient:
-    def __init__(self, *, gates: GateBook, guard: HostGuard, user_agent: str, limits: HttpLimits) -> None:
+    def __init__(
+        self,
+        *,
+        gates: GateBook,
+        guard: HostGuard,
+        user_agent: str,
+        limits: HttpLimits,
+        house_gate: HouseGate | None = None,
+    ) -> None:
         self._gates = gates
+        self._house_gate = house_gate
         self._limits = limits
         self._guard = guard
         self._user_agent = user_agent
@@ -218,6 +229,8 @@ class HttpClient:
         timeout_seconds: float | None = None,
         patience_seconds: float | None = None,
     ) -> Answer:
+        if self._house_gate is not None:
+            gate = self._house_gate(str(request.url)) or gate
         patience = self._limits.gate_patience_seconds if patience_seconds is None else patience_seconds
         asked_at = time.monotonic()
         slot = await self._gates.reserve(gate.name, gate.policy, patience=patience)
@@ -237,8 +250,10 @@ class HttpClient:
     async def _send_and_return(
         self, request: httpx.Request, gate: Gated, slot: Slot, timeout_seconds: float | None
     ) -> Answer:
+        usual = self._limits.timeout_seconds
         try:
-            return await self._send(request, timeout_seconds or self._limits.timeout_seconds)
+            # No lease is for longer than the usual time, whatever the caller would allow.
+            return await self._send(request, usual if gate.policy.lease else timeout_seconds or usual)
         finally:
             await self._give_turn_back(slot, gate)
 

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from fascicle.domain.ao3 import ao3_floor
+from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor
 from fascicle.domain.article import MIN_WORDS
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
@@ -74,6 +74,8 @@ class Settings(BaseSettings):
         populate_by_name=True,
         frozen=True,
         env_ignore_empty=True,
+        # `inf` seconds would be a wait that ends in an error of PostgreSQL's.
+        allow_inf_nan=False,
         # A wrong secret is a secret all the same.
         hide_input_in_errors=True,
     )
@@ -415,10 +417,19 @@ class Settings(BaseSettings):
 
     @property
     def ao3_gate(self) -> GatePolicy:
+        """Of `ao3_url`."""
+        return self._ao3_gate(self.ao3_interval_seconds)
+
+    @property
+    def archive_gate(self) -> GatePolicy:
+        """Of the archive itself, also where `ao3_url` is a server of your own."""
+        return self._ao3_gate(max(self.ao3_interval_seconds, FLOOR_SECONDS))
+
+    def _ao3_gate(self, floor: float) -> GatePolicy:
         """Only one request is on its way at a time: distances hold however slow the archive is (F3)."""
         policy = GatePolicy(
-            self.ao3_interval_seconds,
-            ceiling=max(self.ao3_interval_seconds, 300.0),
+            floor,
+            ceiling=max(floor, 300.0),
             jitter=self.ao3_jitter,
             refusals=self.ao3_cooldown_errors,
             failures=self.ao3_cooldown_errors,

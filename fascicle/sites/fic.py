@@ -15,6 +15,7 @@ from fascicle.runtime.http import Gated, HttpClient
 if TYPE_CHECKING:
     from fascicle.sites.fanficfare import FanFicFare
 
+AO3_GATE = "ao3"
 # More hops than this lead nowhere.
 _MOST_HOPS = 6
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -49,7 +50,7 @@ class Ao3:
     def __init__(self, http: HttpClient, *, base_url: str, policy: GatePolicy) -> None:
         self._http = http
         self._base = base_url
-        self.gate = Gated("ao3", policy)
+        self.gate = Gated(AO3_GATE, policy)
 
     async def fetch(self, ref: FicRef, url: str | None, *, hops: int) -> Outcome:
         """`url`: where an earlier request said to go on; `hops`: how many of them yielded no page."""

@@ -44,7 +44,9 @@ _ARTICLE_TAGS = {
 _LONGEST_HTML = 50_000
 _LONGEST_ARTICLE = 200_000
 _LONGEST_LINE = 1000
-_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.*?-->", re.DOTALL)
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.{0,300}?-->", re.DOTALL)
+# Of a line so much is looked at, for each character that is kept of it.
+_MARKUP_SHARE = 20
 
 
 def sanitised_html(html: str) -> str | None:
@@ -78,6 +80,6 @@ def storable(text: str) -> str:
 
 def plain_line(text: str, *, longest: int = _LONGEST_LINE) -> str:
     """One line of plain text: no markup, no control characters, no runs of blanks."""
-    without = _MARKUP.sub("", text)
+    without = _MARKUP.sub("", text[: longest * _MARKUP_SHARE])
     printable = "".join(c if c.isprintable() else " " for c in without)
     return " ".join(printable.split())[:longest]

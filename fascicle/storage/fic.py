@@ -68,20 +68,31 @@ async def keep_series(
     await _keep_series_row(connection, ref, pages[0], hidden, now)
     await connection.execute(text("delete from fic_series_work where series_key = :key"), {"key": ref.key})
     if blurbs:
-        rows = [_series_work(ref, position, blurb) for position, blurb in enumerate(blurbs, 1)]
+        keys = await _known(connection, [_work_key(ref, blurb) for blurb in blurbs])
+        rows = [
+            {
+                "series_key": ref.key,
+                "position": position,
+                "part": blurb.part,
+                # Also of one that cannot be read now: what was read of it earlier stays.
+                "work_key": key if (key := _work_key(ref, blurb)) in keys else None,
+                "error": blurb.error,
+            }
+            for position, blurb in enumerate(blurbs, 1)
+        ]
         await connection.execute(fic_series_work.insert(), rows)
 
 
-def _series_work(ref: FicRef, position: int, blurb: Blurb) -> dict[str, Any]:
-    work = blurb.fic
-    key = None if work is None else FicRef(site=work.site, kind=FicKind.WORK, id=work.id, url=work.url).key
-    return {
-        "series_key": ref.key,
-        "position": position,
-        "part": blurb.part,
-        "work_key": key,
-        "error": blurb.error,
-    }
+def _work_key(series: FicRef, blurb: Blurb) -> str:
+    number = blurb.work_id or "" if blurb.fic is None else blurb.fic.id
+    return FicRef(site=series.site, kind=FicKind.WORK, id=number, url="").key
+
+
+async def _known(connection: AsyncConnection, keys: list[str]) -> set[str]:
+    found = await connection.scalars(
+        text("select key from fic where key = any(cast(:keys as text[]))"), {"keys": keys}
+    )
+    return set(found)
 
 
 async def _keep_series_row(

@@ -9,7 +9,7 @@ from tests.starter.forked_workers import ForkedWorker, ForkedWorkers
 from tests.starter.services import Site
 
 # What a worker was told so shortly before its death may not have reached the books.
-_NOT_YET_KEPT_SECONDS = 0.5
+_NOT_YET_KEPT_SECONDS = 1.5
 
 
 @dataclass

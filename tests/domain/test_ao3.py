@@ -2,7 +2,7 @@
 
 import pytest
 
-from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor
+from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor, is_archive
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,18 @@ from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor
 )
 def test_f3_only_a_server_of_ones_own_is_asked_sooner(url: str, allowed: list[str], floor: float) -> None:
     assert ao3_floor(url, allowed) == floor
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("archiveofourown.org", True),
+        ("WWW.AO3.org.", True),
+        ("download.archiveofourown.org", True),
+        ("notarchiveofourown.org", False),
+        ("archiveofourown.org.evil.example", False),
+        ("", False),
+    ],
+)
+def test_f3_the_archive_is_known_by_all_its_names(host: str, expected: bool) -> None:
+    assert is_archive(host) is expected

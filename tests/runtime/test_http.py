@@ -18,6 +18,7 @@ from fascicle.runtime.http import Gated, HttpClient, HttpLimits
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.storage.database import open_engine
 from fascicle.storage.gate import Gates
+from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
 
@@ -236,6 +237,30 @@ async def test_f3_who_does_not_go_after_all_keeps_nobody_waiting(
     following = await gates.reserve(gate.name, gate.policy, patience=2)
     assert following.granted, "the lease is given back"
     assert 0.5 < following.seconds <= 1, "the distance is kept all the same"
+
+
+async def test_f3_an_address_with_a_gate_of_its_own_is_reached_by_no_other(
+    gates: Gates, simulator: RunningSimulator
+) -> None:
+    house = Gated("house", GatePolicy(floor=0.3, lease=5))
+    client = HttpClient(
+        gates=gates,
+        guard=HostGuard(["127.0.0.1"]),
+        user_agent="Test/1.0 (tests)",
+        limits=LIMITS,
+        house_gate=lambda address: house if "/ao3/" in address else None,
+    )
+    feed, page = Gated("feed", GatePolicy(floor=0)), Gated("page", GatePolicy(floor=0))
+    work = url(simulator, f"/ao3/works/{simulator.ao3.add_work(WorkSpec(title='A')).id}")
+    await client.get(work, lambda _: feed)
+    await client.send("GET", work, page, timeout_seconds=60)
+    first, second = simulator.requests.matching("/ao3")
+    assert second.monotonic - first.monotonic >= 0.3
+    simulator.faults.add(Fault(path="/ao3", kind="delay", delay=3))
+    with pytest.raises(RetryableError) as late:
+        await client.send("GET", work, page, timeout_seconds=60)
+    assert late.value.code == "timeout", "no request outlives the lease, whatever its caller allows"
+    await client.aclose()
 
 
 async def test_x4_a_small_bomb_does_not_become_a_large_one(http: HttpClient) -> None:

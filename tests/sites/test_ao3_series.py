@@ -103,6 +103,7 @@ def test_f7_a_broken_blurb_leaves_the_others_alone() -> None:
     ]
     assert [bool(w.error) for w in found.works] == [w.fic is None for w in found.works]
     assert "not revealed" in (found.works[4].error or "")
+    assert {w.error_code for w in found.works} == {None, "unrevealed", "parser_broken"}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +134,14 @@ def test_f7_a_page_of_another_series_is_refused(body: bytes) -> None:
     with pytest.raises(PermanentError, match="about series 6, not about 5") as raised:
         read_page(body, SERIES)
     assert raised.value.code == "parser_broken"
+
+
+def test_f9_a_list_that_is_not_found_is_not_an_empty_one() -> None:
+    with pytest.raises(PermanentError, match="counts 2 works and lists none") as raised:
+        read()
+    assert raised.value.code == "parser_broken"
+    # Works may go while the list is read: then its last page is empty.
+    assert read(pages=paging("5", 2, 2)).works == []
 
 
 def test_f7_a_series_without_visible_works_is_read() -> None:

@@ -1,9 +1,12 @@
 """Pages that would take the parser minutes are refused before it sees them."""
 
+import time
+
 import pytest
 
 from fascicle.domain.errors import RetryableError
 from fascicle.sites.markup import tree_of
+from fascicle.sites.sanitise import plain_line
 
 
 @pytest.mark.parametrize(
@@ -21,3 +24,14 @@ def test_x7_what_would_take_minutes_is_refused(body: bytes) -> None:
 def test_large_ordinary_pages_are_read() -> None:
     rows = b"".join(b"<li><a href='/c/%d'>Chapter %d</a><br></li>" % (n, n) for n in range(30_000))
     assert len(tree_of(b"<ul>" + rows + b"</ul>", "example.org").css("a")) == 30_000
+
+
+@pytest.mark.parametrize("beginning", ["<!--", "<a ", "</", "<"])
+def test_x7_a_line_of_beginnings_takes_no_time(beginning: str) -> None:
+    started = time.process_time()
+    assert len(plain_line(beginning * 500_000)) <= 1000
+    assert time.process_time() - started < 2
+
+
+def test_a_line_has_no_markup() -> None:
+    assert plain_line("A <b>bold</b><!-- aside\n--> <3 line\0") == "A bold <3 line"

@@ -56,7 +56,7 @@ async def test_f5_a_reply_that_is_too_old_is_answered_in_its_channel(stack: Harn
 async def test_f8_moderators_choose_the_channel_and_clear_what_runs(stack: Harness, guild: Guild) -> None:
     stack.simulator.discord.add_channel("555")
     await guild.use(set_channel(CHANNEL))
-    done = await desk(stack).add(work(stack, title="Told"), "mara", wait_seconds=20)
+    done = await desk(stack).add(work(stack, title="Told"), "mara", wait_seconds=60)
     await until_over(stack, done)
     assert [message.content.splitlines()[0] for message in stack.simulator.discord.messages("555")] == [
         "**Read: Told**"

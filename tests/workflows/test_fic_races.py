@@ -53,7 +53,8 @@ async def test_f6_an_override_that_comes_while_the_fic_is_judged_holds(
         await jobs.find(connection, view.key, lock=True)
         await fics.remember_override(connection, view.key, "the-mod", None)
         stack.simulator.faults.release(hold)
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        waiting = """select count(*) from pg_stat_activity
+                     where wait_event_type = 'Lock' and datname = current_database()"""
         await eventually(lambda: stack.value(waiting), what="the end of the job to wait for its row")
     assert (await until_over(stack, view)).state == "done"
 
@@ -87,7 +88,7 @@ async def test_f7_a_page_number_that_is_misread_is_not_asked_for_for_ever(
     works = [archive.add_work(WorkSpec(title=f"Part {n}")) for n in range(1, 24)]
     series = archive.add_series(Ao3SeriesSpec(title="Long", works=tuple(w.id for w in works)))
     monkeypatch.setattr(series_reader, "_paging", lambda main: (1, 2))
-    view = await desk(stack).add(f"{ARCHIVE}/series/{series.id}", "mara", wait_seconds=20)
+    view = await desk(stack).add(f"{ARCHIVE}/series/{series.id}", "mara", wait_seconds=60)
     assert (view.state, len(view.works)) == ("series-done", 23)
     assert len(requests(stack)) == 2
 
@@ -95,7 +96,7 @@ async def test_f7_a_page_number_that_is_misread_is_not_asked_for_for_ever(
 async def test_f1_the_workflows_answer_leaves_out_what_was_read(stack: Harness) -> None:
     """Hundreds of answers may leave in one go: those of a long series would be more than Temporal takes."""
     url = work(stack, title="Brief", summary="<p>Long.</p>")
-    view = await desk(stack).add(url, "mara", wait_seconds=20)
+    view = await desk(stack).add(url, "mara", wait_seconds=60)
     assert view.fic is not None
     again = await asyncio.gather(*(desk(stack).add(url, f"r{n}", wait_seconds=0) for n in range(12)))
     assert {v.fic.title if v.fic else None for v in again} == {"Brief"}
@@ -122,10 +123,10 @@ async def test_f7_a_page_of_a_series_that_is_handed_in_does_not_pass_for_all_of_
     series = archive.add_series(Ao3SeriesSpec(title="Long", works=tuple(w.id for w in works)))
     url = f"{ARCHIVE}/series/{series.id}"
     first, second = [await _page(stack, f"/series/{series.id}?page={number}") for number in (1, 2)]
-    view = await desk(stack).add(url, "mara", page=first, wait_seconds=20)
+    view = await desk(stack).add(url, "mara", page=first, wait_seconds=60)
     assert (view.state, len(view.works), view.hidden_works) == ("series-done", 23, 0)
     assert len(requests(stack)) == 1
-    view = await desk(stack).add(url, "mara", page=second, wait_seconds=20)
+    view = await desk(stack).add(url, "mara", page=second, wait_seconds=60)
     assert (view.state, view.error_code) == ("error", "page_missing")
     assert await stack.value("select count(*) from fic_series_work") == 23
 
@@ -138,7 +139,7 @@ async def test_x7_a_page_handed_in_while_the_site_refuses_is_read(stack: Harness
     hold = hold_next(stack, "after")
     await desk(stack).add(url, "mara", wait_seconds=0)
     await until_held(stack)
-    given = asyncio.create_task(desk(stack).add(url, "jo", page=page, wait_seconds=20))
+    given = asyncio.create_task(desk(stack).add(url, "jo", page=page, wait_seconds=60))
     await eventually(lambda: stack.value("select count(*) from fic_page"), what="the page to be handed in")
     stack.simulator.faults.release(hold)
     assert (await given).title == "Saved"

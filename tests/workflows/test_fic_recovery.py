@@ -108,7 +108,7 @@ async def test_f2_who_is_next_goes_at_once_when_the_first_is_put_off(
     await desk(stack).add(second, "mara", wait_seconds=0)
     await eventually(lambda: _waits(stack, second), what="the second to know its place")
     stack.simulator.faults.release(held.id)
-    assert (await until(stack, second, "done", within=20)).state == "done"
+    assert (await until(stack, second, "done")).state == "done"
     assert (await desk(stack).show(first)).error_code == "transient"
 
 

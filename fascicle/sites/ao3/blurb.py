@@ -5,8 +5,8 @@ import re
 from pydantic import ValidationError
 from selectolax.lexbor import LexborNode
 
-from fascicle.domain.errors import FascicleError
-from fascicle.domain.fic import Blurb, Fic
+from fascicle.domain.errors import FascicleError, PermanentError
+from fascicle.domain.fic import Blurb, Fic, FicCode
 from fascicle.sites.ao3 import parts
 from fascicle.sites.ao3.tree import PUBLIC_URL, broken, day, href, id_in, line, lines
 
@@ -21,19 +21,18 @@ def read_blurb(entry: LexborNode, series_id: str) -> Blurb:
     """A work of this series. What cannot be read says why, and leaves the others alone."""
     work_id = _work_id(entry)
     part = _part(entry, series_id)
-    if entry.css_matches("div.mystery"):
-        return Blurb(
-            part=part, work_id=work_id, error="The work is part of a challenge and not revealed yet."
-        )
     try:
         return Blurb(part=part, work_id=work_id, fic=_read(entry, work_id))
     except FascicleError as error:
-        return Blurb(part=part, work_id=work_id, error=error.message)
+        why = error
     except ValidationError:
-        return Blurb(part=part, work_id=work_id, error=broken("its facts make no sense").message)
+        why = broken("its facts make no sense")
+    return Blurb(part=part, work_id=work_id, error=why.message, error_code=why.code)
 
 
 def _read(entry: LexborNode, work_id: str | None) -> Fic:
+    if entry.css_matches("div.mystery"):
+        raise PermanentError(FicCode.UNREVEALED, "The work is part of a challenge and not revealed yet.")
     heading = entry.css_first("h4.heading")
     title = line(entry.css_first(_TITLE))
     fandoms = entry.css_first("h5.fandoms")

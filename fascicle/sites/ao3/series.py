@@ -20,6 +20,9 @@ def read_series(main: LexborNode, ref: FicRef) -> SeriesPage:
     works = [read_blurb(entry, ref.id) for entry in main.css("ul.series.index > li.blurb")]
     _check_is_about(main, works, ref)
     page, pages = _paging(main)
+    total = count(line(stats.css_first("dd.works")))
+    if total and not works and page == 1:
+        raise broken(f"it counts {total} works and lists none, so the archive has probably changed its pages")
     facts = _facts(meta)
     creator = facts.get("creator") or facts.get("creators")
     described = facts.get("description")
@@ -31,7 +34,7 @@ def read_series(main: LexborNode, ref: FicRef) -> SeriesPage:
         authors=parts.creators(creator)["authors"] if creator else [],
         summary=parts.summary(described.css_first("blockquote")) if described else None,
         words=count(line(stats.css_first("dd.words"))),
-        works_total=count(line(stats.css_first("dd.works"))),
+        works_total=total,
         complete=_YES_OR_NO.get(line(_facts(stats).get("complete")).lower()),
         page=page,
         pages=pages,

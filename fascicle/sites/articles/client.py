@@ -7,10 +7,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from fascicle.domain.ao3 import is_archive
 from fascicle.domain.article import MIN_WORDS, Article
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.urls import place
+from fascicle.domain.urls import page_host, place
 from fascicle.runtime.http import HttpClient
 from fascicle.sites.articles.firecrawl import Firecrawl
 from fascicle.sites.articles.kinds import check_kind, is_readable
@@ -53,7 +54,8 @@ class Articles:
 
     async def extract(self, url: str) -> Article:
         """The article at an address; a FascicleError that says what is there instead."""
-        if self._firecrawl is not None:
+        # Whoever fetches AO3's pages for us would not keep its distance.
+        if self._firecrawl is not None and not is_archive(page_host(url)):
             scraped = await self._firecrawl.scrape(url)
             return await self._read(scraped.markdown.encode(), scraped.url, said=scraped.said)
         page = await self._fetcher.fetch(url)

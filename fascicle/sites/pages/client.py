@@ -2,8 +2,10 @@
 
 import asyncio
 
+from fascicle.domain.ao3 import is_archive
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.item_page import OEmbed, PageMetadata
+from fascicle.domain.urls import page_host
 from fascicle.runtime.http import HttpClient
 from fascicle.sites.pages.fetching import Page, PageFetcher, judge_page
 from fascicle.sites.pages.oembed import asking, parse_oembed, service_of, services
@@ -25,7 +27,10 @@ class Pages:
         return None if service is None else asking(service, url)
 
     def has_page(self, url: str) -> bool:
-        """Whether a look at the page itself is worth it: YouTube's are huge, and ask for consent."""
+        """Whether a look at the page itself is worth it: YouTube's are huge, and ask for consent; AO3's feeds
+        say all that its pages do, and whoever waits for a fic would wait for each look."""
+        if is_archive(page_host(url)):
+            return False
         service = service_of(url, self._services)
         return service is None or service.name != "youtube"
 
