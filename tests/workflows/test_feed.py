@@ -42,6 +42,29 @@ async def test_i1_one_feed_for_all_who_follow_it_and_only_what_comes_after(stack
     assert (new["new"], new["delivered"], new["http_status"]) == (1, 2, 200)
 
 
+async def test_i4_history_is_given_of_a_feed_that_was_not_read_yet(stack: Harness) -> None:
+    url = feed(stack, entries=3)
+    async with transaction(stack.dependencies.engine) as connection:  # as an import leaves it
+        source_id, _ = await feeds.add(connection, url, title="Imported", page=None)
+        await subscriptions.subscribe(connection, await user(stack, "ann"), source_id)
+    given = await read(stack, "ben", url, backfill=2)
+    assert (given.source_id, given.created, given.backfilled) == (source_id, False, 2)
+    publish(stack, "blog", "News")
+    await poll(stack, given)
+    assert await inbox(stack, "ann") == ["News"]
+    assert await inbox(stack, "ben") == ["blog 1", "blog 2", "News"]
+    assert [run["outcome"] for run in await runs(stack, source_id)] == ["first", "new"]
+
+
+async def test_i4_history_of_a_feed_that_rested_is_given_as_it_is_now(stack: Harness) -> None:
+    resting = await read(stack, "ann", feed(stack, entries=1))
+    await stack.execute("update subscription set state = 'PAUSED'")
+    publish(stack, "blog", "Meanwhile")
+    given = await read(stack, "ben", stack.simulator.feed_url("blog"), backfill=1)
+    assert (given.source_id, given.backfilled) == (resting.source_id, 1)
+    assert (await inbox(stack, "ann"), await inbox(stack, "ben")) == ([], ["Meanwhile"])
+
+
 async def test_i1_an_idle_poll_is_one_activity(stack: Harness) -> None:
     subscribed = await read(stack, "ann", feed(stack))
     await poll(stack, subscribed)
