@@ -110,7 +110,7 @@ def test_x7_wrong_usage_is_told_and_changes_nothing(running: Running, command: s
     assert_told(running.fascicle(*command.split()), 2, words)
 
 
-@pytest.mark.parametrize("command", ["item show x", "feed subscribe https://x.test --backfill -1", "nonsense"])
+@pytest.mark.parametrize("command", ["item show x", "feed subscribe x.test --backfill -1", "nonsense"])
 def test_x7_programs_are_told_of_wrong_usage_in_json(desk: Desk, command: str) -> None:
     outcome = desk.fascicle(*command.split(), "--json")
     assert outcome.code == 2
