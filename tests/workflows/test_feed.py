@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities.feed_items import FeedStore
+from activities.metrics import Metrics
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
@@ -131,6 +132,7 @@ async def test_i1_an_address_that_only_the_document_names_is_looked_at_first(sta
         stack.simulator.feeds.change_feed("show", FeedPatch(new_feed_url=named))
         await poll(stack, subscribed)
         assert await stack.value("select url from feed") == url
+    assert await stack.value("select etag from feed") is None, "it was another server's"
 
 
 async def test_i1_a_feed_that_is_gone_rests_until_a_person_says_otherwise(stack: Harness) -> None:
@@ -216,6 +218,30 @@ async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
     assert died == [2]
     assert await inbox(stack, "ann") == ["One", "Two"]
     assert [run["new"] for run in await runs(stack, subscribed.source_id)] == [0, 2]
+
+
+async def test_x1_a_failed_poll_counts_once_though_its_note_is_written_twice(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    stack.simulator.faults.add(Fault(path="/feeds/blog", status=404))
+    real = Metrics.count_poll
+    died: list[str] = []
+
+    def dies_once(self: Metrics, site: str, outcome: str) -> None:
+        if outcome == "failed" and not died:
+            died.append(outcome)
+            raise ConnectionResetError("just after the commit")
+        real(self, site, outcome)
+
+    monkeypatch.setattr(Metrics, "count_poll", dies_once)
+    await poll(stack, subscribed)
+    assert died == ["failed"]
+    assert await stack.source_value(subscribed.source_id, "failure_count") == 1
+    assert [run["outcome"] for run in await runs(stack, subscribed.source_id)] == ["first", "failed"]
+    status = await stack.status({"id": subscribed.source_id})
+    due = await stack.source_value(subscribed.source_id, "next_check_at")
+    assert datetime.fromisoformat(status["next_poll_at"]) == due
 
 
 async def test_i4_a_flood_of_new_ids_refills_no_inbox(stack: Harness) -> None:
