@@ -158,6 +158,8 @@ class SourceActivities:
             source = await sources.get(connection, failure.source_id)
             if source is None or source.removed_at is not None:
                 return None
+            if source.last_checked_at == failure.now:  # counted, but whoever did so died before saying so
+                return _facts_as_noted(source, failure.now)
             state, plan = await self._after_failure(connection, source, failure)
             if source.is_feed:
                 await runs.record(connection, failed_run(source.id, failure.now, failure.error))
@@ -282,6 +284,13 @@ def facts_meanwhile(source: Source, now: datetime) -> SourceFacts:
     circuit = breaker.at_poll(source.breaker, now).circuit
     plan = Plan(cadence=cadence, next_check_at=now, reason="this poll")
     return facts_of(source, plan, circuit, source.breaker.failures)
+
+
+def _facts_as_noted(source: Source, now: datetime) -> SourceFacts:
+    cadence = cadence_of(last_new_at=source.last_new_at, now=now, pinned=source.pinned_cadence)
+    due, reason = source.next_check_at or now, source.next_check_reason or ""
+    plan = Plan(cadence=cadence, next_check_at=due, reason=reason)
+    return facts_of(source, plan, source.breaker.circuit, source.breaker.failures)
 
 
 def facts_of(

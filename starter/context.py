@@ -119,12 +119,13 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
     try:
         asyncio.run(command())
     except FascicleError as error:
-        if as_json:
-            print_json({"error_code": error.code, "reason": error.message})
+        _say(error.code, error.message, as_json)
         fail(error.message, 2 if isinstance(error, UsageError) else 1)
     except EmbeddedError as error:
+        _say("not_started", str(error), as_json)
         fail(str(error), 1)
     except RPCError as error:
+        _say("temporal_refused", refusal(error), as_json)
         fail(refusal(error), 1)
     except KeyboardInterrupt:
         fail("interrupted", 130)
@@ -138,6 +139,11 @@ def check_is_text(given: str) -> None:
         raise UsageError("wrong_usage", "That is not valid UTF-8 text.") from None
     if "\0" in given:
         raise UsageError("wrong_usage", "Names have no zero bytes.")
+
+
+def _say(code: str, reason: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"error_code": code, "reason": reason})
 
 
 def fail(message: str, code: int) -> None:

@@ -58,7 +58,7 @@ def subscribe(
         check_name(user)
         own_title, own_folder = _line(title), _folder(folder)
         async with reach() as r:
-            found = await subscribing.find_feed(r.dependencies, url, print_note)
+            found = await subscribing.find_feed(r.dependencies, url, print_note, backfill=backfill)
             user_id = await user_made(r.dependencies, user)  # not for an address that has no feed
             done = await subscribing.subscribe(
                 r.dependencies,

@@ -1,12 +1,13 @@
 """The `fascicle` command."""
 
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
 from starter.lazy import LazyCommand, lazy_group
-from starter.output import leave, print_error, print_line
+from starter.output import leave, print_error, print_json, print_line
 
 # A test compares the summaries with what the commands say of themselves.
 COMMANDS = (
@@ -133,12 +134,19 @@ def main() -> None:
 def _explain(error: Exception) -> int:
     """Tell of wrong usage, whose exceptions have no public base class in Typer, or of a fault of ours."""
     if not hasattr(error, "format_message"):
-        print_error(f"{type(error).__name__}: {error}")
+        _tell("internal_error", f"{type(error).__name__}: {error}")
         return 1
     if message := str(error.format_message()).strip():  # none where the help was shown instead
         path = getattr(getattr(error, "ctx", None), "command_path", "fascicle")
-        print_error(f"{message.rstrip('.')}. See `{path} --help`.")
+        _tell("wrong_usage", f"{message.rstrip('.')}. See `{path} --help`.")
     return int(getattr(error, "exit_code", 2))
+
+
+def _tell(code: str, reason: str) -> None:
+    """No command has read its options yet: whether it was to answer in JSON, only the words say."""
+    if "--json" in sys.argv[1:]:
+        print_json({"error_code": code, "reason": reason})
+    print_error(reason)
 
 
 if __name__ == "__main__":

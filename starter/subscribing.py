@@ -48,12 +48,16 @@ class FoundFeed:
 
 
 async def find_feed(
-    dependencies: Dependencies, url: str, on_wait: Callable[[str], None] = lambda reason: None
+    dependencies: Dependencies,
+    url: str,
+    on_wait: Callable[[str], None] = lambda reason: None,
+    *,
+    backfill: int = 0,
 ) -> FoundFeed:
     """The feed at an address, or behind the page there. Changes nothing."""
     address = dependencies.feeds.address_of(feed_address(url))
     known = await _followed(dependencies, address)
-    if known is not None:
+    if known is not None and not (backfill and await _is_unread(dependencies, known)):
         return FoundFeed(known, None)
     found = await patiently(lambda: dependencies.feeds.find(address), on_wait)
     return FoundFeed(await _followed(dependencies, found.address), found)
@@ -75,14 +79,16 @@ async def subscribe(
 
     The feed's first reading and the subscription are one transaction: what comes out a moment later is news.
     """
-    feed = feed or await find_feed(dependencies, url, on_wait)
+    feed = feed or await find_feed(dependencies, url, on_wait, backfill=backfill)
     async with transaction(dependencies.engine) as connection:
-        source_id, created = await _readied(connection, dependencies, feed)
+        source_id, created = await _readied(connection, feed)
         interest = await subscriptions.hold(connection, source_id)
         # Somebody may have left it as the last one since it was found.
         created = bool(await feeds.revive(connection, [source_id])) or created
         if not created and not interest.active:
             await feeds.begin_anew(connection, source_id)
+        if feed.found is not None:
+            await _first_reading(connection, dependencies, source_id, feed.found)
         subscribed = await subscriptions.subscribe(connection, user_id, source_id, title=title, folder=folder)
         given = await subscriptions.backfill(
             connection, user_id, source_id, most=backfill, now=dependencies.clock()
@@ -128,15 +134,15 @@ async def _wake(dependencies: Dependencies, client: Client, source_id: str, *, a
         await handle.signal("resume")
 
 
-async def _readied(
-    connection: AsyncConnection, dependencies: Dependencies, feed: FoundFeed
-) -> tuple[str, bool]:
+async def _readied(connection: AsyncConnection, feed: FoundFeed) -> tuple[str, bool]:
     """The feed's id, and whether it is followed by nobody yet."""
     if feed.source_id is not None:
         return feed.source_id, False
     if feed.found is None:
         raise UsageError("unknown_feed", "There is no such feed.")
-    return await _first_reading(connection, dependencies, feed.found)
+    parsed, address = feed.found.parsed, feed.found.address
+    title = parsed.title or address_title(address)
+    return await feeds.add(connection, address, title=title, page=parsed.site_url)
 
 
 def feed_address(url: str) -> str:
@@ -159,6 +165,13 @@ async def _followed(dependencies: Dependencies, address: str) -> str | None:
     return source.id if source is not None and source.removed_at is None else None
 
 
+async def _is_unread(dependencies: Dependencies, source_id: str) -> bool:
+    """Nothing of it was read yet, as after an import, or nobody reads it now: there is little to give."""
+    async with transaction(dependencies.engine) as connection:
+        feed = await feeds.get(connection, source_id)
+    return feed is not None and (feed.first or not feed.wanted)
+
+
 async def _due(
     connection: AsyncConnection, dependencies: Dependencies, source_id: str, given: list[int]
 ) -> list[dict[str, Any]]:
@@ -171,16 +184,10 @@ async def _due(
 
 
 async def _first_reading(
-    connection: AsyncConnection, dependencies: Dependencies, found: Found
-) -> tuple[str, bool]:
-    source_id, created = await feeds.add(
-        connection,
-        found.address,
-        title=found.parsed.title or address_title(found.address),
-        page=found.parsed.site_url,
-    )
+    connection: AsyncConnection, dependencies: Dependencies, source_id: str, found: Found
+) -> None:
+    """What was found is the feed's history, unless somebody has read it by now."""
     source, feed = await sources.get(connection, source_id), await feeds.get(connection, source_id)
-    if created and source is not None and feed is not None:
+    if source is not None and feed is not None and feed.first:
         look = Look(source, feed, dependencies.clock())
         await feed_books(dependencies.settings).keep(connection, look, found.fetched, found.parsed)
-    return source_id, created

@@ -187,8 +187,10 @@ async def _followed_at(connection: AsyncConnection, address: str, *, besides: st
 
 
 async def _move(connection: AsyncConnection, source_id: str, address: str) -> None:
+    # What one server calls its document says nothing to another, which may have more in its own.
     await connection.execute(
-        text("update feed set url = :url, moved_to = null, moved_sightings = 0 where source_id = :id"),
+        text("""update feed set url = :url, moved_to = null, moved_sightings = 0,
+                  etag = null, last_modified = null where source_id = :id"""),
         {"id": source_id, "url": address},
     )
     # One that was removed keeps its rows, but not the address.

@@ -29,6 +29,7 @@ class Source:
     announce_history: bool
     first_synced_at: datetime | None
     complete_listing_at: datetime | None
+    last_checked_at: datetime | None
     last_success_at: datetime | None
     last_new_at: datetime | None
     next_check_at: datetime | None
@@ -71,6 +72,7 @@ def _source(row: RowMapping) -> Source:
         announce_history=row["announce_history"],
         first_synced_at=row["first_synced_at"],
         complete_listing_at=row["complete_listing_at"],
+        last_checked_at=row["last_checked_at"],
         last_success_at=row["last_success_at"],
         last_new_at=row["last_new_at"],
         next_check_at=row["next_check_at"],

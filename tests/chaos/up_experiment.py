@@ -56,8 +56,10 @@ class UpExperiment:
         return UpReport(code, after_the_restart, after_the_kills, up.said())
 
     async def _start(self) -> Process:
-        up = await asyncio.to_thread(start_up, self._folder, self._env)
-        return await self._cleanup.enter_async_context(up)
+        starting = asyncio.create_task(asyncio.to_thread(start_up, self._folder, self._env))
+        # Whoever is cancelled meanwhile leaves a stack behind that is still to come, and to be ended.
+        self._cleanup.push_async_callback(_end, starting)
+        return await asyncio.shield(starting)
 
     async def _open_harness(self) -> Harness:
         stack = read_running_stack(self._folder / "data")
@@ -109,3 +111,9 @@ class UpExperiment:
 
         await eventually(settled, within=RECOVERY_SECONDS, what="everything in and told")
         return Ingest(True, everything, tellings, await read_books(harness))
+
+
+async def _end(starting: asyncio.Task[Process]) -> None:
+    if not starting.done() or starting.exception() is None:
+        async with await starting:
+            pass

@@ -1,5 +1,6 @@
 """Bad input (X7): a sentence or two that say what to do, 2 for wrong usage, 1 for a failure, nothing lost."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -107,6 +108,21 @@ def assert_told(outcome: Outcome, code: int, words: str) -> None:
 @pytest.mark.parametrize(("command", "words"), WRONG_USAGE, ids=[command for command, _ in WRONG_USAGE])
 def test_x7_wrong_usage_is_told_and_changes_nothing(running: Running, command: str, words: str) -> None:
     assert_told(running.fascicle(*command.split()), 2, words)
+
+
+@pytest.mark.parametrize("command", ["item show x", "feed subscribe x.test --backfill -1", "nonsense"])
+def test_x7_programs_are_told_of_wrong_usage_in_json(desk: Desk, command: str) -> None:
+    outcome = desk.fascicle(*command.split(), "--json")
+    assert outcome.code == 2
+    told = json.loads(outcome.out)
+    assert told["error_code"] == "wrong_usage"
+    assert told["reason"] in outcome.err.replace("\n", " ")
+
+
+def test_x7_programs_are_told_in_json_that_nothing_runs(desk: Desk) -> None:
+    outcome = desk.fascicle("feed", "list", "--json")
+    assert outcome.code == 1
+    assert "fascicle up" in json.loads(outcome.out)["reason"]
 
 
 @pytest.mark.parametrize("arguments", [("source", "show"), ("chapters",), ("user", "add"), ("source", "add")])

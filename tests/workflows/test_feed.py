@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities.feed_items import FeedStore
+from activities.metrics import Metrics
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
@@ -40,6 +41,29 @@ async def test_i1_one_feed_for_all_who_follow_it_and_only_what_comes_after(stack
     ]
     new = (await runs(stack, first.source_id))[2]
     assert (new["new"], new["delivered"], new["http_status"]) == (1, 2, 200)
+
+
+async def test_i4_history_is_given_of_a_feed_that_was_not_read_yet(stack: Harness) -> None:
+    url = feed(stack, entries=3)
+    async with transaction(stack.dependencies.engine) as connection:  # as an import leaves it
+        source_id, _ = await feeds.add(connection, url, title="Imported", page=None)
+        await subscriptions.subscribe(connection, await user(stack, "ann"), source_id)
+    given = await read(stack, "ben", url, backfill=2)
+    assert (given.source_id, given.created, given.backfilled) == (source_id, False, 2)
+    publish(stack, "blog", "News")
+    await poll(stack, given)
+    assert await inbox(stack, "ann") == ["News"]
+    assert await inbox(stack, "ben") == ["blog 1", "blog 2", "News"]
+    assert [run["outcome"] for run in await runs(stack, source_id)] == ["first", "new"]
+
+
+async def test_i4_history_of_a_feed_that_rested_is_given_as_it_is_now(stack: Harness) -> None:
+    resting = await read(stack, "ann", feed(stack, entries=1))
+    await stack.execute("update subscription set state = 'PAUSED'")
+    publish(stack, "blog", "Meanwhile")
+    given = await read(stack, "ben", stack.simulator.feed_url("blog"), backfill=1)
+    assert (given.source_id, given.backfilled) == (resting.source_id, 1)
+    assert (await inbox(stack, "ann"), await inbox(stack, "ben")) == ([], ["Meanwhile"])
 
 
 async def test_i1_an_idle_poll_is_one_activity(stack: Harness) -> None:
@@ -108,6 +132,7 @@ async def test_i1_an_address_that_only_the_document_names_is_looked_at_first(sta
         stack.simulator.feeds.change_feed("show", FeedPatch(new_feed_url=named))
         await poll(stack, subscribed)
         assert await stack.value("select url from feed") == url
+    assert await stack.value("select etag from feed") is None, "it was another server's"
 
 
 async def test_i1_a_feed_that_is_gone_rests_until_a_person_says_otherwise(stack: Harness) -> None:
@@ -193,6 +218,30 @@ async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
     assert died == [2]
     assert await inbox(stack, "ann") == ["One", "Two"]
     assert [run["new"] for run in await runs(stack, subscribed.source_id)] == [0, 2]
+
+
+async def test_x1_a_failed_poll_counts_once_though_its_note_is_written_twice(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    stack.simulator.faults.add(Fault(path="/feeds/blog", status=404))
+    real = Metrics.count_poll
+    died: list[str] = []
+
+    def dies_once(self: Metrics, site: str, outcome: str) -> None:
+        if outcome == "failed" and not died:
+            died.append(outcome)
+            raise ConnectionResetError("just after the commit")
+        real(self, site, outcome)
+
+    monkeypatch.setattr(Metrics, "count_poll", dies_once)
+    await poll(stack, subscribed)
+    assert died == ["failed"]
+    assert await stack.source_value(subscribed.source_id, "failure_count") == 1
+    assert [run["outcome"] for run in await runs(stack, subscribed.source_id)] == ["first", "failed"]
+    status = await stack.status({"id": subscribed.source_id})
+    due = await stack.source_value(subscribed.source_id, "next_check_at")
+    assert datetime.fromisoformat(status["next_poll_at"]) == due
 
 
 async def test_i4_a_flood_of_new_ids_refills_no_inbox(stack: Harness) -> None:
