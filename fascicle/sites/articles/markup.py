@@ -90,7 +90,7 @@ class Links:
         return sum(length_in_words(line) for line in lines if key_of(line) in self.linked)
 
     def headlines_among(self, lines: list[str]) -> int:
-        """How many headings that lead elsewhere have one of the lines below them: teasers, not a box of links."""
+        """How many headings that lead elsewhere have some of the lines below them, as teasers do."""
         wanted = {key_of(line) for line in lines} - self.linked
         count, is_under_headline = 0, False
         for key in self._order:
