@@ -72,6 +72,10 @@ def test_r4_error_pages_with_a_good_status(title: str, text: str) -> None:
     assert _code(title=title, text=text) == "error_page"
 
 
+def test_r4_an_error_page_with_the_news_of_the_day_below() -> None:
+    assert _code(title="Page not found | The Paper", text=LONG, headlines=3) == "error_page"
+
+
 @pytest.mark.parametrize(
     ("title", "text", "more"),
     [

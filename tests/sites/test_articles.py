@@ -19,9 +19,10 @@ from tests.sites.press import PARAGRAPHS, TITLE, Press, news_page
 
 URL = "https://paper.test/2026/keeper?token=secret"
 JAPANESE = (
-    "むかしむかし、北の島の灯台に、一人の番人が住んでいました。番人は毎日、沖の船を帳面に書きました。",
-    "ある冬の夜、ひどい嵐がやって来ました。番人は眠らずに火を守り、朝までに三そうの船を助けたということです。",
-    "それから何年もたって、番人は島を去りましたが、帳面だけは今でも港の人たちに大切にされています。",
+    "むかしむかし、北の島の灯台に、一人の番人が住んでいました。"
+    "番人は毎日、沖を通る船の名前を帳面に書きとめました。",
+    "ある冬の夜、ひどい嵐が来ました。番人は眠らずに火を守り、三そうの船を助けました。",
+    "それから何年もたって、番人は島を去りましたが、帳面だけは今も港で大切にされています。",
 )
 GERMAN = (
     "Der letzte Wärter des Leuchtturms hat seinen Posten verlassen, nachdem er einunddreißig Jahre lang jedes "
@@ -54,8 +55,8 @@ async def articles() -> AsyncIterator[Articles]:
     await http.aclose()
 
 
-def _read(page: str | bytes, **more: str) -> Article:
-    return read_article(page.encode() if isinstance(page, str) else page, **{"url": URL, **more})
+def _read(page: str | bytes, url: str = URL) -> Article:
+    return read_article(page.encode() if isinstance(page, str) else page, url=url)
 
 
 async def _refusal(articles: Articles, url: str) -> FascicleError:
@@ -195,6 +196,13 @@ def test_r4_a_listing_is_no_article() -> None:
                 url=f"https://paper.test/{path}",
             )
         assert caught.value.code == "not_an_article"
+
+
+def test_r4_a_link_farm_is_no_article() -> None:
+    links = "".join(f'<li><a href="/{n}">The best offers of house number {n}</a></li>' for n in range(300))
+    with pytest.raises(PermanentError) as caught:
+        _read(f"<html><title>Offers</title><body><ul>{links}</ul>")
+    assert caught.value.code == "not_an_article"
 
 
 def test_r4_an_article_in_parts_with_lists_and_a_table_keeps_them() -> None:

@@ -74,7 +74,7 @@ async def _refusal(articles: Articles, url: str) -> FascicleError:
 
 
 async def test_r4_markdown_becomes_plain_text(articles: Articles, press: Press) -> None:
-    metadata = {
+    metadata: dict[str, Any] = {
         "title": [TITLE, "again"],
         "language": "en-GB",
         "ogSiteName": "The Northern Paper",
@@ -150,8 +150,14 @@ async def test_x4_a_private_address_is_not_handed_over(articles: Articles, press
 
 
 def test_r4_markdown_line_by_line() -> None:
-    markdown = """Two lines\nof a paragraph with `code` and **bold _words_**.\n\n1. First\n2. [Second](x "t")\n
-| Year | Ships |\n| --- | :-: |\n| 2024 | 1,204 |\n\n---\n\n```python\na = [1](2)\n```\n\n[![](a.png)](b) <https://x.test>
+    markdown = """Two lines\nof a paragraph with `code` and **bold _words_**.\n\n1. First
+2. [Second](x "t")
+
+| Year | Ships |\n| --- | :-: |\n| 2024 | 1,204 |\n\n---\n\n```python\na = [1](2)
+```
+
+[![](a.png)](b)
+<https://x.test>
 Snake_case_stays and 2 * 3 * 4 = 24 \\[sic\\] &amp; so on."""
     assert plain_lines(markdown, Links()) == [
         "Two lines of a paragraph with code and bold words.",
