@@ -52,7 +52,7 @@ class Candidate(BaseModel):
     linked_words: int = 0
     """Words of the text in paragraphs that are nothing but links."""
     headlines: int = 0
-    """Headings that lead elsewhere, with parts of the text below them."""
+    """Headlines that lead elsewhere, with parts of the text below them."""
     is_marked: bool = False
     """The page itself says that it is an article."""
     has_scripts: bool = False

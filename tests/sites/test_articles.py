@@ -1,6 +1,7 @@
 """R4: an address becomes a text, or an error that says what is there instead."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -25,8 +26,8 @@ JAPANESE = (
     "それから何年もたって、番人は島を去りましたが、帳面だけは今も港で大切にされています。",
 )
 GERMAN = (
-    "Der letzte Wärter des Leuchtturms hat seinen Posten verlassen, nachdem er einunddreißig Jahre lang jedes "
-    "Schiff aufgeschrieben hatte, das an den Felsen vorbeifuhr.",
+    "Der letzte Wärter des Leuchtturms hat seinen Posten verlassen, nachdem er einunddreißig Jahre lang "
+    "jedes Schiff aufgeschrieben hatte, das an den Felsen vorbeifuhr.",
     "Seine Bücher nahm er mit, vierzig Stück, jedes so schwer wie ein Laib Brot. Zweimal hatte das Hafenamt "
     "danach gefragt, und zweimal hatte er geantwortet, sie seien noch nicht fertig.",
 )
@@ -184,10 +185,16 @@ def test_r4_the_language_of_most_of_it(paragraphs: tuple[str, ...], declared: st
     assert _read(news_page(*paragraphs, language=declared)).language == language
 
 
-def test_r4_a_listing_is_no_article() -> None:
-    teasers = "".join(
-        f'<article><h2><a href="/{n}">Story number {n} of the sea</a></h2><p>{PARAGRAPHS[n % 4][n:110]}.</p>'
-        for n in range(12)
+@pytest.mark.parametrize("element", ["h2", "div", "span"])
+def test_r4_a_listing_is_no_article(element: str) -> None:
+    teasers = (
+        "".join(
+            f'<div><{element}><a href="/{n}">Story number {n} of the sea</a></{element}>'
+            f"<p>{PARAGRAPHS[n % 4][n:110]}.</p></div>"
+            for n in range(12)
+        )
+        .replace("<span>", "")
+        .replace("</span>", "")
     )
     for path in ("", "latest", "search?q=sea"):
         with pytest.raises(PermanentError) as caught:
@@ -215,6 +222,13 @@ def test_r4_an_article_in_parts_with_lists_and_a_table_keeps_them() -> None:
     text = _read(page).text
     for words in ("What changes", "The lamp is electric.", "1,204", *PARAGRAPHS[1:]):
         assert words in text
+
+
+def test_r4_a_program_that_carries_its_article_in_json() -> None:
+    script = json.dumps({"@type": "NewsArticle", "headline": TITLE, "articleBody": " ".join(PARAGRAPHS)})
+    page = f'<html><body><script type="application/ld+json">{script}</script><div id="root"></div>'
+    found = _read(page)
+    assert (found.title, found.text) == (TITLE, " ".join(PARAGRAPHS))
 
 
 def test_r4_a_text_without_markup() -> None:

@@ -80,7 +80,7 @@ def _candidate(
     visible, words, words_in_links = _visible(html)
     text = "\n".join(lines)
     # Where all links have become one line: whatever the rest of the page cannot have said was said by them.
-    surely_linked = length_in_words(text) - (words - words_in_links)
+    surely_linked = min(words_in_links, length_in_words(text) - (words - words_in_links))
     return Candidate(
         url=url,
         title=title,
