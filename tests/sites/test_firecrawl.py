@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import HttpClient
+from fascicle.runtime.settings import load_settings
 from fascicle.sites.articles import Articles, Firecrawl
 from fascicle.sites.articles.markdown import plain_lines
 from fascicle.sites.articles.markup import Links
@@ -146,7 +147,17 @@ async def test_x4_a_private_address_is_not_handed_over(articles: Articles, press
         "http://localhost/",
     ):
         assert (await _refusal(articles, url)).code == "blocked_address"
+    for url in ("ftp://paper.test/", "nonsense", "http://2130706433/", "http://me:secret@paper.test/"):
+        refused = await _refusal(articles, url)
+        assert (refused.code, "secret" in refused.message) == ("blocked_address", False)
     assert press.asked == []
+
+
+def test_o8_a_key_that_would_break_a_header_is_refused_unseen() -> None:
+    with pytest.raises(UsageError) as caught:
+        load_settings(firecrawl_api_key=f"{KEY}\nX-More: 1")
+    assert "FASCICLE_FIRECRAWL_API_KEY" in caught.value.message
+    assert KEY not in caught.value.message
 
 
 def test_r4_markdown_line_by_line() -> None:
