@@ -52,7 +52,7 @@ class Candidate(BaseModel):
     linked_words: int = 0
     """Words of the text in paragraphs that are nothing but links."""
     headlines: int = 0
-    """Headings that lead elsewhere, with parts of the text below them."""
+    """Headlines that lead elsewhere, with parts of the text below them."""
     is_marked: bool = False
     """The page itself says that it is an article."""
     has_scripts: bool = False
@@ -114,7 +114,7 @@ def error_page(candidate: Candidate) -> bool:
 
 def challenge(candidate: Candidate) -> bool:
     """A page that checks whether there is a browser."""
-    if candidate.is_challenge and candidate.length < _WORDS_OF_A_NOTICE and not candidate.is_marked:
+    if candidate.is_challenge and candidate.length < _WORDS_OF_A_SHELL:
         return True
     return _is_notice(candidate, CHALLENGES)
 
@@ -160,15 +160,20 @@ def _is_listing(candidate: Candidate, length: int) -> bool:
 def _is_notice(candidate: Candidate, signs: Signs) -> bool:
     """By its title, or by how it begins. Whatever says more than a notice is an article about it."""
     shown = candidate.text or candidate.visible
+    is_titled = _titled(candidate, signs)
     if length_in_words(shown) >= _WORDS_OF_A_NOTICE:
-        return False
-    # A page that says nothing but its name: the rest are links.
-    if _titled(candidate, signs):
+        # Below the notice there may be what else the site has.
+        return is_titled and _is_padded(candidate)
+    if is_titled:
         return True
     lines = [line.strip(" .!…。") for line in shown.splitlines()[:3]]
     if any(signs.title.fullmatch(line) for line in lines if line):
         return True
     return length_in_words(shown) < _WORDS_OF_A_NOTICE // 3 and bool(signs.text.search(shown[:600]))
+
+
+def _is_padded(candidate: Candidate) -> bool:
+    return candidate.headlines >= 2 or candidate.linked_words > candidate.length * 0.3
 
 
 def _titled(candidate: Candidate, signs: Signs) -> bool:

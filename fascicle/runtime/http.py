@@ -15,9 +15,9 @@ import httpcore
 import httpx
 import orjson
 
-from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.urls import place
+from fascicle.domain.urls import parse_http_url, place
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import GuardedBackend, HostGuard
@@ -197,8 +197,13 @@ class HttpClient:
 
     async def check_address(self, url: str) -> None:
         """Raise unless the guard would let us go there: for what is handed to others to fetch."""
-        target = self._request(url, None, {}).url
-        await self._guard.resolve(target.host, target.port or (443 if target.scheme == "https" else 80))
+        try:
+            parts = parse_http_url(url)
+        except UsageError as error:
+            raise PermanentError("blocked_address", f"{place(url)[:200]!r} is no web address.") from error
+        await self._guard.resolve(
+            parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        )
 
     def _request(
         self,

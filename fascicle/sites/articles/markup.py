@@ -30,6 +30,7 @@ _TABLE_PARTS = frozenset(("table", "tbody", "thead", "tfoot", "tr", "td"))
 # A cell with so much in it is no datum.
 _LONGEST_DATUM = 400
 _LINK_SHARE = 0.9
+_WORDS_OF_A_HEADLINE = 4
 _NOT_ALNUM = re.compile(r"[\W_]+")
 
 
@@ -67,6 +68,7 @@ class Links:
         self.linked: set[str] = set()
         self.headings: set[str] = set()
         self.share: dict[str, float] = {}
+        self._headlines: set[str] = set()
         self._order: list[str] = []
         for block in _leaf_blocks(tree) if len(tree) else ():
             text = words_in(block)
@@ -82,6 +84,8 @@ class Links:
         self.share[key] = share
         if share >= _LINK_SHARE:
             self.linked.add(key)
+            if is_heading or length_in_words(text) >= _WORDS_OF_A_HEADLINE:
+                self._headlines.add(key)
         if is_heading:
             self.headings.add(key)
 
@@ -90,11 +94,11 @@ class Links:
         return sum(length_in_words(line) for line in lines if key_of(line) in self.linked)
 
     def headlines_among(self, lines: list[str]) -> int:
-        """How many headings that lead elsewhere have one of the lines below them: teasers, not a box of links."""
+        """How many headlines that lead elsewhere have some of the lines below them, as teasers do."""
         wanted = {key_of(line) for line in lines} - self.linked
         count, is_under_headline = 0, False
         for key in self._order:
-            if key in self.linked and key in self.headings:
+            if key in self._headlines:
                 is_under_headline = True
             elif key in wanted:
                 count += is_under_headline
@@ -125,13 +129,22 @@ def _parts_of(table: Element) -> list[Element]:
 
 
 def _leaf_blocks(tree: Element) -> Iterator[Element]:
-    for element in tree.iter(*_BLOCKS):
-        if not any(True for _ in element.iter(*_CONTAINERS) if _ is not element):
+    """Blocks without others in them, and links that stand beside blocks as if they were some."""
+    has_blocks: dict[Element, bool] = {}  # a list may hold thousands of links
+    for element in tree.iter(*_BLOCKS, "a"):
+        if element.tag != "a":
+            if next((inner for inner in element.iter(*_CONTAINERS) if inner is not element), None) is None:
+                yield element
+            continue
+        parent = element.getparent()
+        if parent is not None and parent not in has_blocks:
+            has_blocks[parent] = any(child.tag in _CONTAINERS for child in parent)
+        if has_blocks.get(parent):
             yield element
 
 
 def _link_share(block: Element, text: str) -> float:
-    if any(True for _ in block.iterancestors("a")):
+    if block.tag == "a" or next(block.iterancestors("a"), None) is not None:
         return 1.0
     linked = sum(len(words_in(link)) for link in block.iter("a"))
     return min(1.0, linked / len(text))

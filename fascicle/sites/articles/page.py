@@ -20,13 +20,8 @@ from fascicle.sites.pages.metadata import page_metadata
 from fascicle.sites.pages.text import LONGEST_PAGE, LONGEST_TEXT
 from fascicle.sites.sanitise import storable
 
-_CHALLENGE_SCRIPTS = (
-    "challenge-platform",
-    "_cf_chl_opt",
-    "px-captcha",
-    "captcha-delivery.com",
-    "awswaf.com/",
-)
+# Of the pages that check, not of the scripts that the same services put into every page.
+_CHALLENGE_SCRIPTS = ("_cf_chl_opt", "px-captcha", "captcha-delivery.com")
 _MARKED = re.compile(r"(?:\w*Article|\w*Posting|Report|Review|article)")
 _INVISIBLE = "script, style, noscript, template, svg, head, iframe, select"
 _LAST_PART = re.compile(r"(?P<name>.+\S)\s+(?P<bar>[|»–—-])\s+(?P<last>[^|»]{1,60})")
@@ -82,14 +77,17 @@ def _without_site(title: str, metadata: PageMetadata) -> str:
 def _candidate(
     html: str, tree: LexborHTMLParser, url: str, title: str, lines: list[str], links: Links, kind: str | None
 ) -> Candidate:
-    visible, words = _visible(html)
+    visible, words, words_in_links = _visible(html)
+    text = "\n".join(lines)
+    # Where all links have become one line: whatever the rest of the page cannot have said was said by them.
+    surely_linked = min(words_in_links, length_in_words(text) - (words - words_in_links))
     return Candidate(
         url=url,
         title=title,
-        text="\n".join(lines),
+        text=text,
         visible=visible,
         visible_words=words,
-        linked_words=links.words_linked(lines),
+        linked_words=max(links.words_linked(lines), surely_linked),
         headlines=links.headlines_among(lines),
         is_marked=bool(_MARKED.fullmatch(kind or "")),
         has_scripts=tree.css_first("script") is not None,
@@ -99,13 +97,14 @@ def _candidate(
     )
 
 
-def _visible(html: str) -> tuple[str, int]:
-    """The beginning of what the page shows, a block a line, and how many words it shows."""
+def _visible(html: str) -> tuple[str, int, int]:
+    """The beginning of what the page shows, a block a line; how many words it shows, how many in links."""
     tree = LexborHTMLParser(html)
     for node in tree.css(_INVISIBLE):
         node.decompose()
     text = tree.body.text(separator="\n", strip=True) if tree.body else ""
-    return text[:_ENOUGH_TO_SEE], length_in_words(text[:LONGEST_TEXT])
+    links = "\n".join(link.text() for link in tree.css("a"))
+    return text[:_ENOUGH_TO_SEE], length_in_words(text), length_in_words(links)
 
 
 def _is_restricted(tree: LexborHTMLParser) -> bool:

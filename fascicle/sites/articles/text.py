@@ -4,14 +4,12 @@ import re
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from fascicle.domain.article import length_in_words
 from fascicle.sites.articles.markup import Links, drop_asides_in_sentences, key_of, unfold_layout_tables
-from fascicle.sites.articles.trimming import ends_sentence
+from fascicle.sites.articles.trimming import is_prose
 from fascicle.sites.pages.text import extracted
 
 # A stricter look that finds less than this share of the text has lost the article, not the rest of the page.
 _LEAST_AGREEMENT = 0.5
-_WORDS_OF_PROSE = 20
 _TAG = re.compile(r"<[a-zA-Z!/?]")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
@@ -50,12 +48,8 @@ def _agreed(lines: list[str], strict: list[str]) -> list[str]:
     found = key_of("".join(strict))
     if len(found) < _LEAST_AGREEMENT * len(key_of("".join(lines))):
         return lines
-    sure = [at for at, line in enumerate(lines) if key_of(line) in found or _is_prose(line)]
+    sure = [at for at, line in enumerate(lines) if key_of(line) in found or is_prose(line)]
     return lines[sure[0] : sure[-1] + 1] if sure else lines
-
-
-def _is_prose(line: str) -> bool:
-    return ends_sentence(line) and length_in_words(line) >= _WORDS_OF_PROSE
 
 
 def _lines(text: str) -> list[str]:

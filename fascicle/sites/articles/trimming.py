@@ -11,6 +11,7 @@ _HEAD = 6
 _LONGEST_NOTICE = 14
 _LONGEST_DATE = 12
 _SHORTEST_REPEATED = 15
+_WORDS_OF_PROSE = 20
 _RELATED_SHARE = 0.5
 # Lists of links beyond this part of a text lead away from it; before, they may be what it is about.
 _LAST_PART = 0.6
@@ -25,8 +26,8 @@ def trimmed(lines: list[str], links: Links, *, title: str, author: str | None = 
     return _without_tail(_without_link_lists(kept, links), links)
 
 
-def ends_sentence(line: str) -> bool:
-    return _SENTENCE_END.search(line) is not None
+def is_prose(line: str) -> bool:
+    return _SENTENCE_END.search(line) is not None and length_in_words(line) >= _WORDS_OF_PROSE
 
 
 def _without_head(lines: list[str], links: Links, title: str, author: str | None) -> list[str]:
@@ -38,14 +39,14 @@ def _without_head(lines: list[str], links: Links, title: str, author: str | None
         if not (_is_title(line, names) or _is_date(line) or _is_byline(line, author))
     ]
     rest = head + lines[_HEAD:]
-    while len(rest) > 1 and key_of(rest[0]) in links.linked:
+    while len(rest) > 1 and _is_link(rest[0], links):
         rest.pop(0)
     return rest
 
 
 def _without_link_lists(lines: list[str], links: Links) -> list[str]:
     """Of several links one below the other, towards the end, none is the author's."""
-    is_link = [False, *(key_of(line) in links.linked for line in lines), False]
+    is_link = [False, *(_is_link(line, links) for line in lines), False]
     late = len(lines) * _LAST_PART
     return [
         line
@@ -63,8 +64,12 @@ def _without_tail(lines: list[str], links: Links) -> list[str]:
 
 
 def _is_tail(line: str, links: Links) -> bool:
-    key = key_of(line)
-    return key in links.linked or key in links.headings or _is_date(line)
+    return _is_link(line, links) or key_of(line) in links.headings or _is_date(line)
+
+
+def _is_link(line: str, links: Links) -> bool:
+    """A whole sentence may be one and the author's all the same."""
+    return key_of(line) in links.linked and not is_prose(line)
 
 
 def _is_title(line: str, names: set[str]) -> bool:
@@ -80,7 +85,7 @@ def _is_date(line: str) -> bool:
 
 
 def _is_byline(line: str, author: str | None) -> bool:
-    if ends_sentence(line) or length_in_words(line) > _LONGEST_NOTICE:
+    if _SENTENCE_END.search(line) or length_in_words(line) > _LONGEST_NOTICE:
         return False
     is_named = bool(author) and key_of(author or "") in key_of(line) and length_in_words(line) <= 8
     return is_named or (BYLINE.fullmatch(line) is not None and length_in_words(line) <= 8)
