@@ -44,7 +44,7 @@ _ARTICLE_TAGS = {
 _LONGEST_HTML = 50_000
 _LONGEST_ARTICLE = 200_000
 _LONGEST_LINE = 1000
-_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.{0,300}?-->", re.DOTALL)
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.{0,300}?-->", re.DOTALL)
 # Of a line so much is looked at, for each character that is kept of it.
 _MARKUP_SHARE = 20
 # A tag that is never closed: a browser would close it with whatever stands behind.
