@@ -49,6 +49,8 @@ class Candidate(BaseModel):
     visible: str = ""
     """The beginning of what the whole page shows; the text's alone where no page is at hand."""
     visible_words: int = 0
+    visible_links: int = 0
+    """Of these, those in links."""
     linked_words: int = 0
     """Words of the text in paragraphs that are nothing but links."""
     headlines: int = 0
@@ -145,6 +147,10 @@ def not_an_article(candidate: Candidate) -> str | None:
 
 def _is_listing(candidate: Candidate, length: int) -> bool:
     if length and candidate.linked_words > length * 0.5:
+        return True
+    # Nothing was taken for a text, and what there is leads elsewhere.
+    is_all_links = candidate.visible_links > candidate.visible_words * 0.7
+    if length < _WORDS_OF_A_SHELL and candidate.visible_words >= _WORDS_OF_A_NOTICE and is_all_links:
         return True
     teasers = candidate.headlines >= 4 and length < candidate.headlines * 80
     if teasers and not candidate.is_marked:

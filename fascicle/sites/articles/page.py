@@ -87,6 +87,7 @@ def _candidate(
         text=text,
         visible=visible,
         visible_words=words,
+        visible_links=words_in_links,
         linked_words=max(links.words_linked(lines), surely_linked),
         headlines=links.headlines_among(lines),
         is_marked=bool(_MARKED.fullmatch(kind or "")),
