@@ -14,6 +14,7 @@ from tests.histories.enrich_scenario import items_are_enriched
 from tests.histories.feed_scenario import a_feed_is_followed
 from tests.histories.fic_scenario import fics_for_several
 from tests.histories.publish_scenario import posts_on_their_way
+from tests.histories.request_scenario import pages_become_summaries
 from workflows.replay_letters import ReplayLettersInput
 from workflows.sweep import SweepWorkflowInput
 
@@ -168,4 +169,5 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     fics_for_several,
     items_are_enriched,
     a_feed_is_followed,
+    pages_become_summaries,
 ]

@@ -13,17 +13,19 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
+from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually
 from tests.histories.scenarios import SCENARIOS, Histories
 from tests.publishing import FAST
+from tests.requests import model_settings
 from worker import WORKFLOWS
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 
 
 @pytest.fixture
-def overrides() -> dict[str, Any]:
-    return dict(FAST)
+def overrides(simulator: RunningSimulator) -> dict[str, Any]:
+    return FAST | model_settings(simulator, request_concurrency=1)
 
 
 async def replay(name: str, text: str) -> None:
