@@ -186,10 +186,12 @@ class RequestActivities:
 
         async def persist(row: dict[str, Any]) -> StageResult:
             async with transaction(self._engine) as connection:
-                await requests.find(connection, row["id"], lock=True)
-                if not await requests.finish(connection, row["id"], RequestStatus.SUCCEEDED, now=step.now):
+                current = await requests.find(connection, row["id"], lock=True)
+                if current is None or not await requests.finish(
+                    connection, row["id"], RequestStatus.SUCCEEDED, now=step.now
+                ):
                     return StageResult(gone=True)
-                owed = await self._keep_summary(connection, row, step.now)
+                owed = await self._keep_summary(connection, current, step.now)
             self._metrics.count_request("succeeded")
             log.info("request_succeeded", request_id=row["id"])
             return StageResult(told="kept", owed=owed)

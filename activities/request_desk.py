@@ -26,7 +26,7 @@ from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, new_id, request
 from fascicle.domain.request import OPEN, RequestStatus, RequestView, is_request_id, url_hash
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.logs import get_logger
-from fascicle.storage import library
+from fascicle.storage import enrichment, library
 from fascicle.storage import request as requests
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
@@ -84,6 +84,8 @@ class RequestDesk:
             await requests.lock_page(connection, page)
             row, reception = await self._received(connection, asked, url, page, now)
             await self._subscribe(connection, asked, row["id"], now)
+            if asked.item_id is not None:
+                await _is_about(connection, row["id"], asked.item_id)
         if reception is not Reception.CACHED:
             await self._start(request_input(row))
         return Received(reception, await self._answer(asked, row["id"]))
@@ -152,7 +154,6 @@ class RequestDesk:
             url=url,
             url_hash=page,
             correlation_id=new_id(),
-            item_id=asked.item_id,
             now=now,
         )
         return await self._row(connection, request_id), Reception.STARTED
@@ -246,6 +247,15 @@ class RequestDesk:
         if row is None:
             raise _unknown(request_id)
         return row
+
+
+async def _is_about(connection: AsyncConnection, request_id: str, item_id: int) -> None:
+    """The item gets the summary: now, if there is one; else when the request, whoever began it, is done."""
+    await requests.is_about(connection, request_id, item_id)
+    view = await works.view(connection, request_id)
+    if view is not None and view.summary is not None:
+        stored = view.summary
+        await enrichment.keep_summary(connection, item_id, stored.summary.summary_250, stored.method)
 
 
 def _unknown(request_id: str) -> UsageError:

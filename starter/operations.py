@@ -41,6 +41,7 @@ from starter.onboarding import ensure_all_workflows
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post_changes import post_hints
+from starter.request import request_hints
 from starter.sale import sale_hints
 from starter.schedules import ensure_schedules
 
@@ -73,6 +74,7 @@ def status(as_json: AsJson = False) -> None:
             fics = await fic_view.counts_by_state(connection)
             feeds = await overview.feed_totals(connection)
             requests = await overview.requests_by_status(connection)
+            held_up = await overview.requests_for_a_person(connection)
         stack = running_stack(settings.data_dir) or {}
         places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
         if as_json:
@@ -84,7 +86,7 @@ def status(as_json: AsJson = False) -> None:
             }
             shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
             shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
-            shown |= {"feeds": feeds, "requests": requests}
+            shown |= {"feeds": feeds, "requests": requests, "requests_held_up": held_up}
             shown |= {
                 f"{state}_posts": [row for row in settled_badly if row["state"] == state]
                 for state in ("unconfirmed", "failed")
@@ -108,6 +110,7 @@ def status(as_json: AsJson = False) -> None:
             *sale_hints(failed_sales),
             *account_hints(paused, mail),
             *feed_hints(feeds),
+            *request_hints(held_up),
             *_gate_hints(gates),
             *broken,
         ]

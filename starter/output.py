@@ -65,6 +65,11 @@ def print_line(text: str) -> None:
     console.print(text, soft_wrap=True)
 
 
+def print_prose(text: str) -> None:
+    """Like `print_line`, broken between words where the terminal ends; a pipe has no end."""
+    console.print(text)
+
+
 def print_error(message: str) -> None:
     errors.print(f"[red]error:[/] {plain(message)}", soft_wrap=True)
 
@@ -121,10 +126,12 @@ def _widths(columns: Sequence[str], rows: list[Mapping[str, Any]], gap: int) -> 
     room = console.width - kept - gap * (len(columns) - 1)
     if not folded or room // len(folded) < _LEAST_WIDTH:
         return dict.fromkeys(columns)
-    share = room // len(folded)
-    return {
-        column: min(natural[column], share) if column in folded else natural[column] for column in columns
-    }
+    widths = dict(natural)
+    for rest, column in enumerate(sorted(folded, key=lambda column: natural[column])):
+        # What is short leaves its share to the others.
+        widths[column] = min(natural[column], room // (len(folded) - rest))
+        room -= widths[column]
+    return dict(widths)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:

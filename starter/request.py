@@ -1,17 +1,28 @@
 """`fascicle summarize` and `fascicle request …`: pages that become summaries (R1–R5)."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from activities.request_desk import Asked, Received, Reception, open_request_desk
-from fascicle.domain.request import RequestStatus, RequestView
+from activities.request_desk import Asked, open_request_desk
+from fascicle.domain.request import RequestStatus
 from fascicle.storage import library
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
 from starter.context import Reach, check_is_text, database_only, reach, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.request_view import (
+    COLUMNS,
+    money,
+    request_facts,
+    request_row,
+    show_request,
+    show_summary,
+    tell_of,
+)
 from starter.user import user_named
 
 app = typer.Typer(help="Requests: pages that are summarised.", no_args_is_help=True)
@@ -19,26 +30,6 @@ app = typer.Typer(help="Requests: pages that are summarised.", no_args_is_help=T
 RequestId = Annotated[str, typer.Argument(metavar="ID", help="The request's id.")]
 WaitFlag = Annotated[bool, typer.Option("--wait", help="Until it is done, and show it.")]
 Within = Annotated[float, typer.Option(help="Seconds that --wait waits at most.", min=0, max=86_400)]
-_COLUMNS = (
-    "id",
-    "status",
-    "stage",
-    "progress",
-    "title",
-    "url",
-    "created_at",
-    "calls",
-    "tokens",
-    "cost",
-    "why",
-)
-_WORDS = {
-    Reception.STARTED: "It is in line",
-    Reception.JOINED: "It is being done already; you wait with the others",
-    Reception.CACHED: "It was summarised before (--refresh does it anew)",
-    Reception.RETRIED: "It failed before and is tried again; what was done is kept",
-    Reception.LOCK_HELD: "It is being worked on (lock_held); this start was skipped",
-}
 
 
 def summarize(
@@ -74,7 +65,7 @@ def summarize(
 async def submit(r: Reach, asked: Asked, *, as_json: bool) -> None:
     """Ask, and say what came of it; with exit code 1 if it was waited for and failed."""
     received = await open_request_desk(r.dependencies, r.client).submit(asked)
-    _tell_of(received, as_json)
+    tell_of(received, waited=asked.wait_seconds, as_json=as_json)
     view = received.view
     if asked.user is not None and not view.finished:
         async with transaction(r.dependencies.engine) as connection:
@@ -104,12 +95,10 @@ def list_requests(
             views = await open_request_desk(r.dependencies, r.client).listing(
                 statuses=status or (), user_id=user_id, limit=limit
             )
-        rows = [request_facts(view) for view in views]
         if as_json:
-            print_json(rows)
+            print_json([request_facts(view) for view in views])
         else:
-            shown = [row | {"why": _why(view)} for row, view in zip(rows, views, strict=True)]
-            print_table(_COLUMNS, shown, empty="No requests: fascicle summarize URL")
+            print_table(COLUMNS, map(request_row, views), empty="No requests: fascicle summarize URL")
 
     run(command, as_json=as_json)
 
@@ -126,12 +115,11 @@ def show(request_id: RequestId, as_json: AsJson = False) -> None:
         if as_json:
             print_json(request_facts(view) | {"subscribers": people})
             return
-        facts = request_facts(view)
-        print_facts({name: value for name, value in facts.items() if name != "summary" and value is not None})
+        show_request(view)
         if people:
             print_line("")
             print_table(("user", "told", "subscribed_at"), people, empty="")
-        _show_summary(view)
+        show_summary(view)
 
     run(command, as_json=as_json)
 
@@ -142,7 +130,8 @@ def retry(request_id: RequestId, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with reach() as r:
-            _tell_of(await open_request_desk(r.dependencies, r.client).retry(request_id), as_json)
+            received = await open_request_desk(r.dependencies, r.client).retry(request_id)
+        tell_of(received, as_json=as_json)
 
     run(command, as_json=as_json)
 
@@ -164,69 +153,51 @@ def spending(
     days: Annotated[int, typer.Option(min=1, max=3650)] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """What models cost, by day (UTC), and what of the day's limit is left."""
+    """What models cost, by day (UTC), and what a day may cost."""
 
     async def command() -> None:
         async with database_only() as dependencies:
             async with transaction(dependencies.engine) as connection:
                 rows = await works.spending(connection, days)
             settings = dependencies.settings
-        limits = {
-            "daily_tokens": settings.llm_daily_tokens or None,
-            "daily_cost": float(settings.llm_daily_cost) or None,
+        limits: dict[str, float | None] = {
+            "tokens": settings.llm_daily_tokens or None,
+            "cost": float(settings.llm_daily_cost) or None,
+        }
+        today = next((row for row in rows if row["day"] == f"{datetime.now(UTC):%Y-%m-%d}"), None)
+        left = {
+            name: None if most is None else max(0, most - (today[name] if today else 0))
+            for name, most in limits.items()
         }
         if as_json:
-            print_json({"days": rows, "limits": limits})
+            print_json({"days": rows, "limits": limits, "left_today": left})
             return
+        shown = [row | {"cost": money(row["cost"])} for row in rows]
         columns = ("day", "requests", "calls", "tokens", "cost", "failed", "rejected")
-        print_table(columns, rows, empty="No model was asked in these days.")
-        print_facts({f"limit of {name.replace('_', ' ')}": value or "none" for name, value in limits.items()})
+        print_table(columns, shown, empty="No model was asked in these days.")
+        print_line("")
+        print_facts(
+            {
+                f"{name} left today": "no limit"
+                if most is None
+                else f"{_amount(left[name])} of {_amount(most)}"
+                for name, most in limits.items()
+            }
+        )
 
     run(command, as_json=as_json)
 
 
-def request_facts(view: RequestView) -> dict[str, Any]:
-    """For programs: the summary's fields side by side with where it comes from."""
-    facts = view.model_dump(mode="json")
-    if view.summary is not None:
-        source = view.summary.model_dump(mode="json", exclude={"summary", "request_id", "url"})
-        facts["summary"] = view.summary.summary.model_dump(mode="json") | source
-    return {**facts, "finished": view.finished}
+def request_hints(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What no page is to blame for, and what is held up for long."""
+    return [
+        f"{row['requests']} requests failed with {row['code']}: {row['why']} "
+        "Then: fascicle request list --status failed"
+        if row["code"]
+        else f"{row['requests']} requests wait until {row['until']:%d %b %H:%M} UTC: {row['why']}"
+        for row in rows
+    ]
 
 
-def _tell_of(received: Received, as_json: bool) -> None:
-    view = received.view
-    if as_json:
-        print_json(request_facts(view) | {"reception": received.reception})
-        return
-    if view.summary is not None:
-        _show_summary(view)
-    elif view.error is not None and view.finished:
-        print_line(f"[red]{view.status}[/] {plain(_why(view))}")
-    else:
-        where = f", number {view.position} in line" if view.position else ""
-        print_line(f"{_WORDS[received.reception]}: request {plain(view.id)}, {view.status}{where}.")
-        print_line(f"See `fascicle request show {plain(view.id)}`, or ask with --wait.")
-
-
-def _show_summary(view: RequestView) -> None:
-    if view.summary is None:
-        return
-    summary = view.summary.summary
-    print_line(f"\n[bold]{plain(view.summary.title)}[/]  [dim]{plain(view.url)}[/]")
-    print_line(
-        f"[dim]{plain(view.summary.label)} {summary.language}, {summary.reading_time_minutes} min[/]\n"
-    )
-    print_line(plain(summary.summary_1000))
-    print_line("")
-    for idea in summary.key_ideas:
-        print_line(f"- {plain(idea)}")
-    print_line(f"\n[dim]{plain(', '.join(f'#{tag}' for tag in summary.topic_tags))}[/]")
-    if summary.entities:
-        print_line(f"[dim]{plain(', '.join(entity.name for entity in summary.entities))}[/]")
-
-
-def _why(view: RequestView) -> str:
-    if view.error is not None:
-        return f"{view.error['error_code']}: {view.error['message']}"
-    return view.waiting_for or ""
+def _amount(value: float | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else money(value or 0)

@@ -16,6 +16,17 @@ from fascicle.domain.urls import parse_http_url, place
 
 _ID = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
+# Failures that have nothing to do with the page: all requests end so until somebody mends it.
+FOR_A_PERSON = (
+    "llm_auth_failed",
+    "llm_credits",
+    "llm_refused",
+    "model_unavailable",
+    "firecrawl_credits",
+    "firecrawl_refused",
+    "crashed",
+)
+
 
 class RequestStatus(StrEnum):
     PENDING = "pending"

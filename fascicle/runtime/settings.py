@@ -334,7 +334,7 @@ class Settings(BaseSettings):
             raise ValueError("must be one line of plain ASCII text")
         return value
 
-    @field_validator("firecrawl_api_key")
+    @field_validator("firecrawl_api_key", "llm_api_key")
     @classmethod
     def _one_word(cls, value: SecretStr | None) -> SecretStr | None:
         key = value.get_secret_value() if value else ""

@@ -26,6 +26,14 @@ _STATUSES = frozenset(str(status) for status in range(400, 600))
 OF_THE_MODEL = frozenset({"model_unavailable", "context_exceeded", "moderation"})
 # What no model of this endpoint can do anything about.
 OF_THE_ACCOUNT = frozenset({"llm_auth_failed", "llm_credits"})
+_ADVICE = {
+    "llm_auth_failed": "Check FASCICLE_LLM_API_KEY.",
+    "llm_credits": "Its account has no credits left: add some.",
+    "model_unavailable": "Check FASCICLE_LLM_MODELS.",
+    "context_exceeded": "Set FASCICLE_LLM_CONTEXT_TOKENS to the model's window.",
+    "moderation": "Another model may take it: FASCICLE_LLM_MODELS.",
+    "llm_refused": "Check FASCICLE_LLM_URL and FASCICLE_LLM_MODELS.",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,8 @@ def _error(status: int, error: Any, answer: Answer) -> FascicleError:
         if wait is not None:
             return MustWait("unavailable", said, seconds=wait, refused=True, http_status=status)
         return RetryableError("llm_error", said, http_status=status)
-    return PermanentError(_permanent_code(status, kind, said), said, http_status=status)
+    code = _permanent_code(status, kind, said)
+    return PermanentError(code, f"{said.rstrip('.')}. {_ADVICE[code]}", http_status=status)
 
 
 def _permanent_code(status: int, kind: str, said: str) -> str:

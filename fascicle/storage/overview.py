@@ -8,6 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.names import FEED_SITE
+from fascicle.domain.request import FOR_A_PERSON
 
 
 async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> dict[str, Any]:
@@ -85,6 +86,22 @@ async def posts_waiting(connection: AsyncConnection) -> list[dict[str, Any]]:
 async def requests_by_status(connection: AsyncConnection) -> dict[str, int]:
     rows = await connection.execute(text("select status, count(*) as requests from request group by 1"))
     return {row["status"]: row["requests"] for row in rows.mappings()}
+
+
+async def requests_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:
+    """Those of the last day that failed for what somebody can mend, by code, and those that wait for long."""
+    rows = await connection.execute(
+        text("""select error->>'error_code' as code, count(*) as requests, max(error->>'message') as why,
+                  cast(null as timestamptz) as until
+                from request where status = 'failed' and finished_at > now() - interval '1 day'
+                  and error->>'error_code' = any(cast(:codes as text[])) group by 1
+                union all
+                select null, count(*), waiting_for, min(not_before) from request
+                where status = 'pending' and not_before > now() + interval '10 minutes' group by waiting_for
+                order by 2 desc limit 10"""),
+        {"codes": list(FOR_A_PERSON)},
+    )
+    return [dict(row) for row in rows.mappings()]
 
 
 async def posts_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:

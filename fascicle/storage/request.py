@@ -45,19 +45,23 @@ async def insert(
     url: str,
     url_hash: str,
     correlation_id: str,
-    item_id: int | None,
     now: datetime,
 ) -> bool:
     """False: there is one of that id already."""
     made = await connection.execute(
-        text("""insert into request (id, url, url_hash, correlation_id, item_id, queued_at, touched_at,
-                  created_at)
-                values (:id, :url, :hash, :correlation_id, :item_id, :now, :now, :now)
+        text("""insert into request (id, url, url_hash, correlation_id, queued_at, touched_at, created_at)
+                values (:id, :url, :hash, :correlation_id, :now, :now, :now)
                 on conflict (id) do nothing"""),
-        {"id": request_id, "url": url, "hash": url_hash, "correlation_id": correlation_id}
-        | {"item_id": item_id, "now": now},
+        {"id": request_id, "url": url, "hash": url_hash, "correlation_id": correlation_id, "now": now},
     )
     return made.rowcount == 1
+
+
+async def is_about(connection: AsyncConnection, request_id: str, item_id: int) -> None:
+    """An item's page is what is summarised. Its end waits for this, or this for its end."""
+    await connection.execute(
+        text("update request set item_id = :item_id where id = :id"), {"id": request_id, "item_id": item_id}
+    )
 
 
 async def find(connection: AsyncConnection, request_id: str, *, lock: bool = False) -> dict[str, Any] | None:
