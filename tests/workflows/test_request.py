@@ -13,6 +13,7 @@ from fascicle.runtime.settings import Settings
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually, open_harness
+from tests.items import due_item
 from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
 
 
@@ -296,6 +297,26 @@ async def test_r2_those_who_asked_are_told_once_and_who_waited_has_the_answer(st
     assert [message.title for message in messages] == ["Summary: On Lamps"]
     assert stack.simulator.sink.messages("ann")
     assert not stack.simulator.sink.messages("bob")
+
+
+async def test_i5_an_item_gets_the_summary_whoever_asked_for_its_page_first(stack: Harness) -> None:
+    url = article(stack, title="On Lamps")
+    items = [await due_item(stack, f"{url}#{number}", enrich="none") for number in range(3)]
+
+    async def leads() -> list[Any]:
+        rows = await stack.rows("select id, lead from item order by id")
+        return [row["lead"] for row in rows if row["id"] in items]
+
+    await ask(stack, url)
+    joined = await ask(stack, url, item_id=items[0], wait_seconds=30)
+    assert joined.view.summary is not None
+    words = joined.view.summary.summary.summary_250
+    assert await leads() == [words, None, None]
+    cached = await ask(stack, url, item_id=items[1])
+    assert cached.reception is Reception.CACHED
+    assert await leads() == [words, words, None]
+    await summarized(stack, url, item_id=items[2], refresh=True)
+    assert None not in await leads()
 
 
 async def test_x7_what_is_no_article_is_named_and_costs_nothing(stack: Harness) -> None:
