@@ -132,10 +132,10 @@ def judge(answer: Answer) -> None:
 def completion_in(answer: Answer, asked: str) -> Completion:
     said = _json(answer)
     choice = _choice(said)
-    message = choice.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or not content.strip():
-        if isinstance(message, dict) and message.get("refusal"):
+    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
+    content = _text(message.get("content"))
+    if not content.strip():
+        if message.get("refusal"):
             raise PermanentError("moderation", f"{asked} declines to answer.", http_status=200)
         raise RetryableError("llm_error", f"{answer.place}: {asked} said nothing.", http_status=200)
     usage = said.get("usage")
@@ -148,6 +148,14 @@ def completion_in(answer: Answer, asked: str) -> Completion:
         cost=_money(used.get("cost")),
         complete=choice.get("finish_reason") != "length",
     )
+
+
+def _text(content: Any) -> str:
+    """Some endpoints answer in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
 
 
 def _error(status: int, error: Any, answer: Answer) -> FascicleError:

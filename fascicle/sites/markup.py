@@ -1,9 +1,10 @@
 """HTML of other people's sites, before it is parsed.
 
-The parser takes time in the square of a page's depth and of a tag's length: garbage is kept from it.
+The parser takes time in the square of a page's depth and of a tag's attributes: garbage is kept from it.
 """
 
 import re
+from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -15,15 +16,17 @@ _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _VOID = frozenset((b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"))
 
 
-def tree_of(body: bytes, place: str) -> LexborHTMLParser:
+def tree_of(
+    body: bytes, place: str, *, is_garbage: Callable[[bytes], bool] | None = None
+) -> LexborHTMLParser:
     """The page's tree, or an error that names the `place` it came from: sites recover from such pages."""
-    if is_monstrous(body):
+    if (is_garbage or is_monstrous)(body):
         raise RetryableError("bad_answer", f"{place} answered what is no page a browser could show.")
     return LexborHTMLParser(body)
 
 
 def is_monstrous(body: bytes) -> bool:
-    """Whether parsing it would take minutes."""
+    """Whether parsing it may take minutes: by a quick look, for sites whose pages have no endless tags."""
     return _is_overlong(body) or _is_too_deep(body)
 
 
@@ -46,3 +49,50 @@ def _is_too_deep(body: bytes) -> bool:
         if depth > _DEEPEST:
             return True
     return False
+
+
+# For pages of anybody, which carry whole pictures and programs in their attributes.
+_MARK = re.compile(rb"<(?:(!--)|([!?])|(/?)([a-zA-Z][^\s/>]*))")
+_ATTRIBUTE = re.compile(rb"""[\s/]*[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?""")
+_ENDS = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea")}
+_MOST_ATTRIBUTES = 2000
+
+
+def would_take_minutes(body: bytes) -> bool:
+    """Whether parsing it would: by its tags, read one by one."""
+    depth, position = 0, 0
+    opened: dict[bytes, int] = {}
+    while match := _MARK.search(body, position):
+        comment, declaration, closing, name = match.groups()
+        if comment or declaration:
+            position = _after(body, b"-->" if comment else b">", match.end())
+            continue
+        attributes, position = _attributes(body, match.end())
+        if attributes > _MOST_ATTRIBUTES:
+            return True
+        name = name.lower()
+        if not closing and name not in _VOID:
+            opened[name] = opened.get(name, 0) + 1
+            depth += 1
+        elif opened.get(name, 0):
+            opened[name] -= 1
+            depth -= 1
+        if depth > _DEEPEST:
+            return True
+        if not closing and name in _ENDS:
+            end = _ENDS[name].search(body, position)
+            position = end.start() if end else len(body)
+    return False
+
+
+def _attributes(body: bytes, position: int) -> tuple[int, int]:
+    """How many there are, up to more than enough; and where the tag ends."""
+    count = 0
+    while count <= _MOST_ATTRIBUTES and (match := _ATTRIBUTE.match(body, position)):
+        count, position = count + 1, match.end()
+    return count, position
+
+
+def _after(body: bytes, mark: bytes, position: int) -> int:
+    found = body.find(mark, position)
+    return len(body) if found < 0 else found + len(mark)

@@ -233,3 +233,25 @@ def test_r4_a_program_that_carries_its_article_in_json() -> None:
 
 def test_r4_a_text_without_markup() -> None:
     assert _read("\n\n".join(PARAGRAPHS)).text == "\n".join(PARAGRAPHS)
+
+
+def test_r4_a_saved_page_keeps_its_old_label_and_is_read_all_the_same() -> None:
+    """Browsers save pages as UTF-8, and leave what the page says of itself."""
+    told = "犬が肉をくわえて橋を渡っていると、川の中にもう一匹の犬がいました。" * 12
+    page = f'<html><head><meta charset="Shift_JIS"><title>犬</title></head><body><p>{told}</p></body></html>'
+    assert "犬が肉をくわえて" in _read(page.encode()).text
+    assert "犬が肉をくわえて" in _read(page.encode("shift_jis")).text
+
+
+def test_r4_pictures_in_attributes_and_repeated_lines_are_part_of_articles() -> None:
+    refrain = (
+        "And every evening the keeper of the lamp went up the stairs, as his father had done before him."
+    )
+    others = [
+        f"On the {n}th day the wind came from another side, and nobody in the harbour slept."
+        for n in range(9)
+    ]
+    told = [line for other in others for line in (other, refrain)]
+    picture = f'<img src="data:image/png;base64,{"A" * 20_000}">'
+    page = f"<html><body><article><h1>The Lamp</h1>{picture}{''.join(f'<p>{line}</p>' for line in told)}"
+    assert _read(page).text.splitlines().count(refrain) >= 7

@@ -3,7 +3,7 @@
 import pytest
 
 from fascicle.domain.errors import RetryableError
-from fascicle.sites.markup import tree_of
+from fascicle.sites.markup import tree_of, would_take_minutes
 from fascicle.sites.sanitise import plain_line
 
 
@@ -31,3 +31,24 @@ def test_x7_a_line_of_beginnings_does_not_take_hours(beginning: str) -> None:
 
 def test_a_line_has_no_markup() -> None:
     assert plain_line("A <b>bold</b><!-- aside\n--> <3 line\0") == "A bold <3 line"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(b"<img src='data:image/png;base64," + b"A" * 300_000 + b"'>", False, id="a picture"),
+        pytest.param(b"<script>if (a<b) " + b"x " * 300_000 + b"</script>", False, id="a program"),
+        pytest.param(b"<!-- <p " + b"a " * 9_000 + b" -->", False, id="a comment"),
+        pytest.param(b"<li><a href='/1'>one</a><br></li>" * 30_000, False, id="a long list"),
+        pytest.param(b"<p " + b"".join(b"a%d=1 " % n for n in range(9_000)) + b">", True, id="attributes"),
+        pytest.param(
+            b"<p " + b"".join(b'a%d=">" ' % n for n in range(9_000)) + b">", True, id="behind quotes"
+        ),
+        pytest.param(
+            b"<p " + b"".join(b"a%d<b " % n for n in range(9_000)) + b">", True, id="named like tags"
+        ),
+        pytest.param(b"<div>" * 20_000, True, id="deep"),
+    ],
+)
+def test_x7_pages_of_anybody_are_judged_by_their_tags(body: bytes, expected: bool) -> None:
+    assert would_take_minutes(body) is expected

@@ -11,7 +11,7 @@ from fascicle.domain.urls import address_title, page_host, place
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.text import main_text
 from fascicle.sites.articles.trimming import trimmed
-from fascicle.sites.markup import is_monstrous, tree_of
+from fascicle.sites.markup import would_take_minutes
 from fascicle.sites.pages import values
 from fascicle.sites.pages.decoding import decoded
 from fascicle.sites.pages.json_ld import main_thing
@@ -31,10 +31,10 @@ _ENOUGH_TO_SEE = 2000
 def article_of_page(body: bytes, *, url: str, content_type: str | None, min_words: int) -> Article:
     """A longer page is a list or a book: what is beyond its first two megabytes is left out."""
     body = body[:LONGEST_PAGE]
-    if is_monstrous(body):
+    if would_take_minutes(body):
         raise PermanentError("not_an_article", f"{place(url)[:200]} is no page that a browser could show.")
     html = storable(decoded(body, content_type))
-    tree = tree_of(html.encode(), url)
+    tree = LexborHTMLParser(html)
     metadata = page_metadata(html.encode(), url=url, content_type="text/html; charset=utf-8")
     title = _title(tree, metadata) or address_title(url)
     found = main_text(html, url)

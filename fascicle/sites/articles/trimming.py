@@ -11,6 +11,7 @@ _HEAD = 6
 _LONGEST_NOTICE = 14
 _LONGEST_DATE = 12
 _SHORTEST_REPEATED = 15
+_TOP = 5
 _WORDS_OF_PROSE = 20
 _RELATED_SHARE = 0.5
 # Lists of links beyond this part of a text lead away from it; before, they may be what it is about.
@@ -103,12 +104,13 @@ def _is_related(line: str, links: Links) -> bool:
 
 
 def _each_once(lines: list[str]) -> list[str]:
-    """A lead that is shown twice; refrains are shorter."""
-    seen: set[str] = set()
+    """A lead that is shown twice. Further down, whoever repeats a line means it."""
+    leads: set[str] = set()
     kept = []
-    for line in lines:
-        key = key_of(line)
-        if key not in seen or length_in_words(line) < _SHORTEST_REPEATED:
-            kept.append(line)
-        seen.add(key)
+    for at, line in enumerate(lines):
+        if at < _TOP and key_of(line) in leads:
+            continue
+        kept.append(line)
+        if length_in_words(line) >= _SHORTEST_REPEATED:
+            leads.add(key_of(line))
     return kept

@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.feed import FeedLink
 from fascicle.sites.feeds.fields import line, web_address
-from fascicle.sites.markup import is_monstrous
+from fascicle.sites.markup import would_take_minutes
 
 _TYPES = {
     "application/rss+xml": 0,
@@ -31,7 +31,7 @@ _PLACES = ("feed", "rss.xml", "atom.xml", "index.xml")
 
 def feed_links(html: bytes, *, url: str) -> list[FeedLink]:
     """What the page at `url` offers, the best first; nothing of a page no browser could show."""
-    if is_monstrous(html):
+    if would_take_minutes(html):
         return []
     tree = LexborHTMLParser(html)
     base = _base(tree, url)

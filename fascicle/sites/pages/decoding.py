@@ -13,6 +13,8 @@ _OF_PAGES = re.compile(
 )
 # Enough to tell an encoding by.
 _SAMPLE = 20_000
+# Bytes beyond one a character.
+_SURELY = 12
 # Browsers take these for their larger neighbours, and pages count on it.
 _AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 
@@ -20,12 +22,25 @@ _AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030"
 def decoded(body: bytes, content_type: str | None) -> str:
     """What cannot be decoded is replaced: most of a page is better than none of it."""
     encoding = _encoding(body, content_type)
-    if encoding != "utf-8":
+    if encoding != "utf-8" and not _is_surely_utf8(body):
         return body.decode(encoding, "replace")
     text = body.decode("utf-8", "replace")
     # Pages that say nothing, or say UTF-8 out of habit. The cap may have cut a character in two.
     broken = text.count("\ufffd")
     return body.decode(_guessed(body), "replace") if broken > 1 + len(text) // 2000 else text
+
+
+def _is_surely_utf8(body: bytes) -> bool:
+    """Whatever it says: a page that was saved, or passed on, keeps its old label. No text in another encoding
+    has so many characters of UTF-8 by chance."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    try:
+        # The cap may have cut the last character in two.
+        text = codecs.getincrementaldecoder("utf-8")().decode(body)
+    except UnicodeDecodeError:
+        return False
+    return len(body) - len(text) >= _SURELY
 
 
 def _guessed(body: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from selectolax.lexbor import LexborHTMLParser
 
 from fascicle.domain.item_page import PageMetadata, primary_language
-from fascicle.sites.markup import tree_of
+from fascicle.sites.markup import tree_of, would_take_minutes
 from fascicle.sites.pages import values
 from fascicle.sites.pages.decoding import decoded
 from fascicle.sites.pages.json_ld import Thing, addresses_of, kind_of, main_thing, name_of
@@ -35,7 +35,7 @@ _TIMES = (
 
 def page_metadata(html: bytes, *, url: str, content_type: str | None) -> PageMetadata:
     """`url` is what relative addresses are relative to. A page that could not be parsed raises."""
-    tree = tree_of(decoded(html, content_type).encode(), url)
+    tree = tree_of(decoded(html, content_type).encode(), url, is_garbage=would_take_minutes)
     meta, thing = _meta(tree), main_thing(tree)
     links = _links(tree, url)
     return PageMetadata(

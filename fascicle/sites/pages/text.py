@@ -4,7 +4,7 @@ import html as entities
 import re
 from typing import Any
 
-from fascicle.sites.markup import is_monstrous
+from fascicle.sites.markup import would_take_minutes
 from fascicle.sites.pages.decoding import decoded
 
 # Longer pages are lists or books; their beginning says enough.
@@ -22,7 +22,7 @@ _INLINE = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--.*?-->", re.DOTALL)
 def page_text(html: bytes, url: str, content_type: str | None = None) -> str | None:
     """The page's main text, a paragraph a line; None: none to speak of. Blocks: call in a thread."""
     body = html[:LONGEST_PAGE]
-    if is_monstrous(body):
+    if would_take_minutes(body):
         return None
     text = extracted(decoded(body, content_type), url, fast=True, include_tables=False)
     if len(text) < _SHORTEST_TEXT:
