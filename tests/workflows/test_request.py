@@ -1,6 +1,7 @@
 """SummarizeWorkflow: a URL becomes a checked summary, stage by stage (R1–R5)."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from activities.request_desk import Reception
 from fascicle.domain.request import RequestStatus, Stage
 from fascicle.domain.summary import Method
 from fascicle.runtime.settings import Settings
+from fascicle.storage import overview
+from fascicle.storage.database import transaction
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually, open_harness
@@ -138,6 +141,7 @@ async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Har
     assert failure.cause.type == "llm_credits"
     assert failure.cause.details[0] == view.error
     assert len(stack.simulator.llm.calls()) == 1, "a permanent refusal is not tried again"
+    assert await _for_a_person(stack) == [("llm_credits", view.error["message"])]
 
 
 async def test_r3_what_passes_is_tried_again(stack: Harness) -> None:
@@ -226,6 +230,8 @@ async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(
 
         await eventually(waits, what="the budget to be waited for")
         assert not stack.simulator.llm.calls()
+        ((code, why),) = await _for_a_person(stack)
+        assert (code, "FASCICLE_LLM_DAILY_TOKENS" in why) == (None, True)
         # Others have the slot meanwhile, and it can still be cancelled.
         assert (await desk(stack).cancel(view.id)).status is RequestStatus.CANCELLED
 
@@ -383,3 +389,10 @@ async def test_x5_the_key_is_in_no_row_and_no_history(stack: Harness) -> None:
     history = await stack.client.get_workflow_handle(view.workflow_id).fetch_history()
     assert "sk-sim-secret" not in history.to_json()
     assert "sk-sim-secret" not in str(await stack.rows("select * from request"))
+
+
+async def _for_a_person(stack: Harness) -> list[tuple[str | None, str]]:
+    """What `fascicle status` would name."""
+    async with transaction(stack.dependencies.engine) as connection:
+        rows = await overview.requests_for_a_person(connection, long_wait=timedelta())
+    return [(row["code"], row["why"]) for row in rows]
