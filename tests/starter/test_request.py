@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from fascicle.runtime.settings import Settings
 from simulator.faults import Fault
 from simulator.feeds import EntrySpec, FeedSpec
 from simulator.press import ArticleSpec
-from tests.starter.commandline import Outcome, wait_until
+from tests.starter.commandline import ROOT, Outcome, wait_until
 from tests.starter.conftest import Running
 
 TITLE = "On [bold]lamps[/x] :fire:"
@@ -152,6 +153,14 @@ def test_x7_wrong_input_is_told_in_a_sentence(
     assert "error: " in refused.err
     if code is not None:
         assert _error(refused) == code
+
+
+def test_o8_every_setting_of_requests_is_in_their_page() -> None:
+    page = (ROOT / "docs" / "requests.md").read_text()
+    families = ("request_", "retry_", "llm_", "firecrawl_", "article_")
+    for name in (field.upper() for field in Settings.model_fields if field.startswith(families)):
+        if name != "RETRY_BASE_SECONDS":  # of all other work
+            assert f"`FASCICLE_{name}`" in page or f"`_{name.partition('_')[2]}`" in page, name
 
 
 def _article(running: Running, **spec: str) -> str:
