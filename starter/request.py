@@ -103,7 +103,8 @@ def list_requests(
         if as_json:
             print_json([request_facts(view) for view in views])
         else:
-            print_table(COLUMNS, map(request_row, views), empty="No requests: fascicle summarize URL")
+            empty = "None of these." if status or user else "No requests: fascicle summarize URL"
+            print_table(COLUMNS, map(request_row, views), empty=empty)
 
     run(command, as_json=as_json)
 
