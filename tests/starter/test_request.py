@@ -44,7 +44,7 @@ def test_r1_a_page_from_the_address_to_the_summary(running: Running) -> None:
     _see_it(running, done["id"])
     anew = running.json("summarize", url, "--refresh", "--id", "own-1", "--wait")
     assert (anew["id"], anew["reception"], anew["status"]) == ("own-1", "started", "succeeded")
-    assert running.json("summarize", url, "--refresh", "--id", "own-1")["reception"] == "cached"
+    assert running.json("summarize", url, "--id", "own-1")["reception"] == "cached"
     _refuses_what_is_over(running, "own-1")
 
 
