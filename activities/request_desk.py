@@ -1,7 +1,7 @@
 """The counter of the requests: what people and programs ask, and what they are answered (R1, R2)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -73,8 +73,13 @@ class RequestDesk:
         self._engine = engine
         self._client = client
 
-    async def submit(self, asked: Asked) -> Received:
-        """Have a page summarised; at most once, however many ask, unless somebody wants it done anew."""
+    async def submit(
+        self, asked: Asked, on_wait: Callable[[str], None] = lambda request_id: None
+    ) -> Received:
+        """Have a page summarised; at most once, however many ask, unless somebody wants it done anew.
+
+        `on_wait` hears which request is waited for, before it is.
+        """
         if asked.request_id is not None and not is_request_id(asked.request_id):
             raise UsageError("wrong_usage", "A request's id has 1 to 60 letters, digits, - and _.")
         url = canonical_url(asked.url) or asked.url
@@ -88,6 +93,8 @@ class RequestDesk:
                 await _is_about(connection, row["id"], asked.item_id)
         if reception is not Reception.CACHED:
             await self._start(request_input(row))
+        if asked.wait_seconds > 0 and reception is not Reception.CACHED:
+            on_wait(row["id"])
         return Received(reception, await self._answer(asked, row["id"]))
 
     async def retry(self, request_id: str) -> Received:

@@ -13,7 +13,7 @@ from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
 from starter.context import Reach, check_is_text, database_only, reach, run
 from starter.options import AsJson
-from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.output import errors, plain, print_facts, print_json, print_line, print_note, print_table
 from starter.request_view import (
     COLUMNS,
     money,
@@ -64,7 +64,12 @@ def summarize(
 
 async def submit(r: Reach, asked: Asked, *, as_json: bool) -> None:
     """Ask, and say what came of it; with exit code 1 if it was waited for and failed."""
-    received = await open_request_desk(r.dependencies, r.client).submit(asked)
+
+    def on_wait(request_id: str) -> None:
+        if errors.is_terminal and not as_json:
+            print_note(f"Waiting for request {request_id}. Ctrl-C leaves it to itself.")
+
+    received = await open_request_desk(r.dependencies, r.client).submit(asked, on_wait)
     tell_of(received, waited=asked.wait_seconds, as_json=as_json)
     view = received.view
     if asked.user is not None and not view.finished:
@@ -98,7 +103,8 @@ def list_requests(
         if as_json:
             print_json([request_facts(view) for view in views])
         else:
-            print_table(COLUMNS, map(request_row, views), empty="No requests: fascicle summarize URL")
+            empty = "None of these." if status or user else "No requests: fascicle summarize URL"
+            print_table(COLUMNS, map(request_row, views), empty=empty)
 
     run(command, as_json=as_json)
 

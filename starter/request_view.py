@@ -50,9 +50,10 @@ def show_request(view: RequestView) -> None:
         "stage": _stage(view),
         "in line": view.position,
         "waits for": view.waiting_for,
+        "not before": ago(view.not_before) if view.not_before else None,
         **_error_facts(view),
         "read by": view.extractor,
-        "paid calls": view.calls,
+        "questions": view.calls,
         "tokens": view.tokens,
         "cost": _cost(view),
         "item": view.item_id,
@@ -102,7 +103,9 @@ def tell_of(received: Received, *, waited: float = 0, as_json: bool) -> None:
         print_line(f"It goes on by itself: `fascicle request show {plain(view.id)}`")
     else:
         print_line(f"{_WORDS[received.reception]}: request {plain(view.id)}, {plain(_where(view))}.")
-        print_line(f"See `fascicle request show {plain(view.id)}`, or ask with --wait.")
+        print_line(
+            f"See `fascicle request show {plain(view.id)}`; `summarize --wait` stays until it is done."
+        )
 
 
 def _stage(view: RequestView) -> str | None:
@@ -113,7 +116,7 @@ def _stage(view: RequestView) -> str | None:
 
 def _where(view: RequestView) -> str:
     if view.status is RequestStatus.PENDING:
-        return view.waiting_for or f"number {view.position} in line"
+        return f"waits: {view.waiting_for}" if view.waiting_for else f"number {view.position} in line"
     return _stage(view) or view.status
 
 
@@ -140,7 +143,7 @@ def _error_facts(view: RequestView) -> dict[str, Any]:
 
 
 def _cost(view: RequestView) -> str | None:
-    return money(view.cost) if view.calls else None
+    return money(view.cost) if view.tokens else None
 
 
 def money(cost: float) -> str:

@@ -80,6 +80,8 @@ class RequestView(BaseModel):
     position: int | None = None
     """In the queue, while it is pending."""
     waiting_for: str | None = None
+    not_before: datetime | None = None
+    """It waits until then at least, without a slot."""
     correlation_id: str
     workflow_id: str
     item_id: int | None = None
@@ -91,7 +93,7 @@ class RequestView(BaseModel):
     tokens: int = 0
     cost: float = 0.0
     calls: int = 0
-    """Paid ones: tokens and cost are theirs."""
+    """Questions to models, also refused ones; tokens and cost are what was, or may have been, paid."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None

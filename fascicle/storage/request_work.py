@@ -172,9 +172,9 @@ async def keep_summary(
 
 
 _VIEW = """
-select r.id, r.url, r.status, r.stage, r.progress, r.waiting_for, r.correlation_id, r.item_id, r.attempts,
-  r.error, r.created_at, r.started_at, r.finished_at, 'request-' || r.id as workflow_id,
-  coalesce(a.title, s.title) as title, a.extractor,
+select r.id, r.url, r.status, r.stage, r.progress, r.waiting_for, r.not_before, r.correlation_id,
+  r.item_id, r.attempts, r.error, r.created_at, r.started_at, r.finished_at,
+  'request-' || r.id as workflow_id, coalesce(a.title, s.title) as title, a.extractor,
   coalesce(paid.tokens, 0) as tokens, coalesce(paid.cost, 0)::float8 as cost,
   coalesce(paid.calls, 0) as calls,
   case when r.status = 'pending' then (

@@ -90,6 +90,7 @@ def environment_for(folder: Path, simulator: RunningSimulator | None = None, **e
             "FASCICLE_YOUTUBE_URL": simulator.site_url("youtube"),
             "FASCICLE_FEED_INTERVAL_SECONDS": "0",
             "FASCICLE_ENRICH_INTERVAL_SECONDS": "0",
+            "FASCICLE_ARTICLE_INTERVAL_SECONDS": "0",
         }
         if simulator
         else {}

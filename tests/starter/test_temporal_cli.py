@@ -11,6 +11,7 @@ import pytest
 
 from simulator.faults import Fault
 from simulator.feeds import EntrySpec, FeedSpec
+from simulator.press import ArticleSpec
 from simulator.specs import UploadSpec
 from tests.publishing import PIXEL, PUBLISH
 from tests.starter.commandline import ROOT, wait_until
@@ -57,7 +58,7 @@ def test_the_document_has_the_commands() -> None:
 
 def test_c15_every_command_of_the_document_works(running: Running, source: dict[str, Any]) -> None:
     for command in COMMANDS:
-        if any(other in command for other in ("publish-POST", "fic-ao3", "-FEED", "-ITEM")):
+        if any(other in command for other in ("publish-POST", "fic-ao3", "-FEED", "-ITEM", "-REQUEST")):
             continue
         temporal(running, command.replace("source-ID", f"source-{source['id']}").replace("SITE", "mangadex"))
     # The document ends with everything resumed.
@@ -107,6 +108,22 @@ def test_i6_every_command_for_a_feed_works(running: Running) -> None:
         lambda: run["id"] in [row["replay_of"] for row in running.json("run", "list", "--feed", feed)],
         what="the replay",
         interval=1,
+    )
+
+
+def test_r2_every_command_for_a_request_works(running: Running) -> None:
+    page = running.simulator.press.add(ArticleSpec(slug="steered"))
+    running.simulator.faults.add(Fault(kind="delay", delay=60, path=page.path))
+    asked = running.json("summarize", running.simulator.article_url("steered"))
+    commands = [line.replace("REQUEST", asked["id"]) for line in COMMANDS if "-REQUEST" in line]
+    assert len(commands) == 4
+    said = "".join(temporal(running, command) for command in commands)
+    for words in ('"status"', "waiting_for", page.path, f"correlation id: {asked['correlation_id']}"):
+        assert words in said
+    found = temporal(running, f"temporal workflow list -q \"CorrelationId='{asked['correlation_id']}'\"")
+    assert asked["workflow_id"] in found
+    wait_until(
+        lambda: running.json("request", "show", asked["id"])["status"] == "cancelled", what="the cancellation"
     )
 
 

@@ -1,6 +1,7 @@
 """SummarizeWorkflow: a URL becomes a checked summary, stage by stage (R1–R5)."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,9 +14,12 @@ from fascicle.domain.summary import Draft, Method, wire_schema
 from fascicle.domain.summary_prompt import summary_messages
 from fascicle.runtime.settings import Settings
 from fascicle.sites.llm import Question
+from fascicle.storage import overview
+from fascicle.storage.database import transaction
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually, open_harness
+from tests.items import due_item
 from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
 
 
@@ -158,6 +162,7 @@ async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Har
     assert failure.cause.type == "llm_credits"
     assert failure.cause.details[0] == view.error
     assert len(stack.simulator.llm.calls()) == 1, "a permanent refusal is not tried again"
+    assert await _for_a_person(stack) == [("llm_credits", view.error["message"])]
 
 
 async def test_r3_what_passes_is_tried_again(stack: Harness) -> None:
@@ -245,6 +250,8 @@ async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(stack: Harness) -
 
     await eventually(waits, what="the budget to be waited for")
     assert not stack.simulator.llm.calls()
+    ((code, why),) = await _for_a_person(stack)
+    assert (code, "FASCICLE_LLM_DAILY_TOKENS" in why) == (None, True)
     # Others have the slot meanwhile. Once there is more to spend, somebody may say so.
     await stack.execute("delete from llm_call")
     await desk(stack).retry(view.id)
@@ -363,6 +370,26 @@ async def test_r2_those_who_asked_are_told_once_and_who_waited_has_the_answer(st
     assert not stack.simulator.sink.messages("bob")
 
 
+async def test_i5_an_item_gets_the_summary_whoever_asked_for_its_page_first(stack: Harness) -> None:
+    url = article(stack, title="On Lamps")
+    items = [await due_item(stack, f"{url}#{number}", enrich="none") for number in range(3)]
+
+    async def leads() -> list[Any]:
+        rows = await stack.rows("select id, lead from item order by id")
+        return [row["lead"] for row in rows if row["id"] in items]
+
+    await ask(stack, url)
+    joined = await ask(stack, url, item_id=items[0], wait_seconds=30)
+    assert joined.view.summary is not None
+    words = joined.view.summary.summary.summary_250
+    assert await leads() == [words, None, None]
+    cached = await ask(stack, url, item_id=items[1])
+    assert cached.reception is Reception.CACHED
+    assert await leads() == [words, words, None]
+    await summarized(stack, url, item_id=items[2], refresh=True)
+    assert None not in await leads()
+
+
 async def test_x7_what_is_no_article_is_named_and_costs_nothing(stack: Harness) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"kind": "pdf"}, "unsupported_type"),
@@ -440,3 +467,10 @@ async def test_x5_the_key_is_in_no_row_and_no_history(stack: Harness) -> None:
     history = await stack.client.get_workflow_handle(view.workflow_id).fetch_history()
     assert "sk-sim-secret" not in history.to_json()
     assert "sk-sim-secret" not in str(await stack.rows("select * from request"))
+
+
+async def _for_a_person(stack: Harness) -> list[tuple[str | None, str]]:
+    """What `fascicle status` would name."""
+    async with transaction(stack.dependencies.engine) as connection:
+        rows = await overview.requests_for_a_person(connection, long_wait=timedelta())
+    return [(row["code"], row["why"]) for row in rows]
