@@ -215,7 +215,8 @@ class RequestActivities:
             self._metrics.count_request("failed")
             log.error("request_failed", request_id=failure.request_id, error=error.model_dump())
         await self._call_next(now)
-        return StageResult(owed=owed)
+        # Over already: perhaps by an attempt of which nobody heard, and somebody is owed a word.
+        return StageResult(gone=not ended, owed=owed)
 
     @activity.defn
     async def record_request_cancelled(self, cancelled: RequestInput) -> None:
@@ -235,7 +236,7 @@ class RequestActivities:
                 entered = await requests.enter(connection, step.request_id, step.stage, step.now)
                 row = await requests.find(connection, step.request_id)
             if row is None or not entered:
-                return StageResult(gone=True)
+                return _not_entered(row, step.now)
             try:
                 return await work(row)
             except MustWait as wait:
@@ -305,6 +306,20 @@ class RequestActivities:
             following = await requests.next_in_line(connection, most=self._policy.concurrency, now=now)
         for row in following:
             await look_after_request(self._client, request_input(row))
+
+
+def _not_entered(row: dict[str, Any] | None, now: datetime) -> StageResult:
+    """It is over; or an earlier attempt, of which nobody heard, had stepped back."""
+    if row is None or row["status"] != RequestStatus.PENDING or row["not_before"] is None:
+        return StageResult(gone=True)
+    wait = StageWait(
+        seconds=max(0.0, (row["not_before"] - now).total_seconds()),
+        reason=row["waiting_for"] or "",
+        refused=False,
+        code="stepped_back",
+        stepped_back=True,
+    )
+    return StageResult(wait=wait)
 
 
 async def _article(connection: AsyncConnection, row: dict[str, Any]) -> Article:

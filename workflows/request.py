@@ -216,7 +216,7 @@ class SummarizeWorkflow:
             summary=f"failed: {error.error_code}",
         )
         self._failure = error
-        if recorded.owed:
+        if recorded.owed or recorded.gone:
             await self._tell()
 
     async def _record_cancelled(self) -> None:
