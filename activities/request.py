@@ -44,6 +44,7 @@ class RequestInput(BaseModel):
     request_id: str
     correlation_id: str
     now: datetime
+    round: int | None = None
 
 
 class StageInput(RequestInput):
@@ -58,6 +59,7 @@ class Begun(BaseModel):
     wait_seconds: float = 0
     why: str = ""
     attempts: int = 3
+    round: int = 1
 
 
 class StageWait(Wait):
@@ -113,7 +115,7 @@ class RequestActivities:
             if row is None or row["status"] not in OPEN:
                 return Begun(gone=True)
             if await requests.claim(connection, begin.request_id, most=most, now=begin.now):
-                return Begun(granted=True, attempts=self._policy.retry.attempts)
+                return Begun(granted=True, attempts=self._policy.retry.attempts, round=row["round"])
             if row["not_before"] is not None and row["not_before"] > begin.now:
                 rest = (row["not_before"] - begin.now).total_seconds()
                 return Begun(wait_seconds=rest, why=row["waiting_for"] or "")
@@ -219,14 +221,21 @@ class RequestActivities:
         return StageResult(gone=not ended, owed=owed)
 
     @activity.defn
-    async def record_request_cancelled(self, cancelled: RequestInput) -> None:
+    async def record_request_cancelled(self, cancelled: RequestInput) -> int | None:
+        """The end of that round; or the round in which somebody has asked for it anew."""
         async with transaction(self._engine) as connection:
             ended = await requests.finish(
-                connection, cancelled.request_id, RequestStatus.CANCELLED, now=cancelled.now
+                connection,
+                cancelled.request_id,
+                RequestStatus.CANCELLED,
+                now=cancelled.now,
+                of_round=cancelled.round,
             )
+            row = await requests.find(connection, cancelled.request_id)
         if ended:
             self._metrics.count_request("cancelled")
         await self._call_next(cancelled.now)
+        return row["round"] if row is not None and row["status"] in OPEN else None
 
     async def _in_stage(
         self, step: StageInput, work: Callable[[dict[str, Any]], Awaitable[StageResult]]

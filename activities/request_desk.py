@@ -83,6 +83,7 @@ class RequestDesk:
             page = url_hash(asked.url)
             await requests.lock_page(connection, page)
             row, reception = await self._received(connection, asked, url, page, now)
+            row = await self._row(connection, row["id"])  # it may have been opened anew
             await self._subscribe(connection, asked, row["id"], now)
         if reception is not Reception.CACHED:
             await self._start(request_input(row))
@@ -102,6 +103,7 @@ class RequestDesk:
             if other is not None and other["id"] != request_id:
                 raise UsageError("in_progress", f"Request {other['id']} is reading that page already.")
             await requests.reopen(connection, request_id, datetime.now(UTC))
+            row = await self._row(connection, request_id)
         started = await self._start(request_input(row))
         return Received(Reception.RETRIED if started else Reception.LOCK_HELD, await self.show(request_id))
 

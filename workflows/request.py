@@ -71,6 +71,7 @@ class SummarizeWorkflow:
         self._request = request
         self._now = RequestProgress()
         self._attempts = 3
+        self._round = request.round
         self._look_again = False
         self._failure: ErrorRecord | None = None
 
@@ -96,8 +97,8 @@ class SummarizeWorkflow:
         except _GaveUp as failure:
             await self._fail(failure.error)
         except BaseException as error:
-            if is_cancelled_exception(error):
-                await self._record_cancelled()
+            if is_cancelled_exception(error) and (opened := await self._record_cancelled()) is not None:
+                workflow.continue_as_new(self._request.model_copy(update={"round": opened}))
             raise
 
     @workflow.signal
@@ -119,7 +120,7 @@ class SummarizeWorkflow:
                 workflow.continue_as_new(self._request)
             self._show(status="pending", waiting_for=begun.why)
             await self._wait(begun.wait_seconds, begun.why)
-        self._attempts = begun.attempts
+        self._attempts, self._round = begun.attempts, begun.round
         self._failure = None
 
     async def _begin(self) -> Begun:
@@ -219,9 +220,10 @@ class SummarizeWorkflow:
         if recorded.owed or recorded.gone:
             await self._tell()
 
-    async def _record_cancelled(self) -> None:
+    async def _record_cancelled(self) -> int | None:
+        """The round in which somebody has asked for it anew meanwhile."""
         self._show(status="cancelled")
-        await asyncio.shield(
+        return await asyncio.shield(
             workflow.execute_activity_method(
                 RequestActivities.record_request_cancelled,
                 self._input(),
@@ -260,6 +262,7 @@ class SummarizeWorkflow:
             request_id=self._request.request_id,
             correlation_id=self._request.correlation_id,
             now=workflow.now(),
+            round=self._round,
         )
 
     def _show(

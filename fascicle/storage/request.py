@@ -118,7 +118,7 @@ async def place_in_line(connection: AsyncConnection, request_id: str) -> int:
 async def next_in_line(connection: AsyncConnection, *, most: int, now: datetime) -> list[dict[str, Any]]:
     """As many as there are free slots."""
     rows = await connection.execute(
-        text(f"""select id, url, correlation_id from request
+        text(f"""select id, url, correlation_id, round from request
                  where status = 'pending' and {_IS_DUE} order by queued_at, id
                  limit greatest(0, :most - (select count(*) from request where status = 'running'))"""),
         {"most": most, "now": now},
@@ -184,15 +184,16 @@ async def finish(
     *,
     now: datetime,
     error: ErrorRecord | None = None,
+    of_round: int | None = None,
 ) -> bool:
-    """False: it was over already, and what came of it is nobody's business."""
+    """False: it was over already, or opened anew since that round: what came of it is nobody's business."""
     done = await connection.execute(
         text(f"""update request set status = :status, finished_at = :now, touched_at = :now,
                    not_before = null, waiting_for = null, error = cast(:error as jsonb),
                    stage = case when :status = 'succeeded' then null else stage end,
                    progress = case when :status = 'succeeded' then {DONE} else progress end
-                 where id = :id and {_IS_OPEN}"""),
-        {"id": request_id, "status": status, "now": now}
+                 where id = :id and {_IS_OPEN} and round = coalesce(cast(:round as integer), round)"""),
+        {"id": request_id, "status": status, "now": now, "round": of_round}
         | {"error": None if error is None else _json(error.model_dump(mode="json"))},
     )
     return done.rowcount == 1
@@ -242,7 +243,7 @@ async def neglected(
                   select id from request where status = 'pending'
                     and greatest(queued_at, coalesce(not_before, '-infinity'), touched_at) < :before
                   order by queued_at, id limit :most)
-                select id, url, correlation_id from request
+                select id, url, correlation_id, round from request
                 where (status = 'running' and touched_at < :before) or id in (select id from first)
                    or exists (select 1 from delivery d where d.job_key = 'request-' || request.id
                         and d.state in ('pending', 'sending') and d.next_attempt_at < :before)

@@ -9,6 +9,7 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 
 from activities.request import RequestActivities
+from activities.request_desk import Reception
 from fascicle.domain.names import MAIN_QUEUE, new_id
 from fascicle.domain.request import RequestStatus, RequestView
 from simulator.faults import ArmedFault, Fault
@@ -97,6 +98,16 @@ async def test_x1_a_request_that_stepped_back_unheard_still_waits_for_its_time(
     progress = await workflow.query("progress")
     assert (progress["status"], progress["stage"]) == ("pending", "summarizing")
     assert (await desk(stack).show(view.id)).status is RequestStatus.PENDING
+
+
+async def test_r2_what_is_tried_again_at_once_is_not_cancelled_by_the_cancel_before(harness: Harness) -> None:
+    """Nobody was at work between the two: the workflow hears of both at once."""
+    view = (await ask(harness, article(harness, title="On Lamps"))).view
+    await desk(harness).cancel(view.id)
+    assert (await desk(harness).retry(view.id)).reception is Reception.LOCK_HELD
+    async with harness.workers():
+        assert (await until_over(harness, view.id)).status is RequestStatus.SUCCEEDED
+        assert (await until_closed(harness, view.id))["status"] == "succeeded"
 
 
 async def _holds(fault: ArmedFault) -> bool:
