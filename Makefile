@@ -33,8 +33,8 @@ up: $(READY) ## run the demo: everything on this machine, with upstreams of its 
 test: $(READY) ## run the whole suite against a real Temporal and a real PostgreSQL
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-chaos: $(READY) ## three hundred posts and sixty fics through kills and broken answers, and the other experiments (15 minutes)
-	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 60
+chaos: $(READY) ## three hundred posts, sixty fics and a hundred requests through kills and broken answers, and the rest (17 minutes)
+	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 60 --chaos-requests 100
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -121,6 +121,8 @@ class SummarizeInput(BaseModel):
     correlation_id: str
     url: str = ""
     """What the Web UI calls it."""
+    round: int = 1
+    """How often it has been asked for: whoever cancels means this one."""
 
 
 async def look_after_request(client: Client, request: SummarizeInput) -> None:
@@ -137,9 +139,12 @@ async def look_after_request(client: Client, request: SummarizeInput) -> None:
 
 
 def request_input(row: Mapping[str, Any]) -> SummarizeInput:
-    """Of a row with id, url and correlation_id."""
+    """Of a row with id, url, correlation_id and round."""
     return SummarizeInput(
-        request_id=row["id"], correlation_id=row["correlation_id"], url=place(row["url"])[:200]
+        request_id=row["id"],
+        correlation_id=row["correlation_id"],
+        url=place(row["url"])[:200],
+        round=row["round"],
     )
 
 

@@ -60,7 +60,7 @@ class Begun(BaseModel):
 
     status: str = RequestStatus.PENDING
     granted: bool = False
-    round: int | None = None
+    round: int = 1
     wait_seconds: float = 0
     why: str = ""
     attempts: int = 3
@@ -243,7 +243,8 @@ class RequestActivities:
         return StageResult(owed=owed)
 
     @activity.defn
-    async def record_request_cancelled(self, cancelled: RequestInput) -> None:
+    async def record_request_cancelled(self, cancelled: RequestInput) -> int | None:
+        """The end of that round; or the round in which somebody has asked for it anew."""
         async with transaction(self._engine) as connection:
             ended = await requests.finish(
                 connection,
@@ -252,9 +253,11 @@ class RequestActivities:
                 now=cancelled.now,
                 round_=cancelled.round,
             )
+            row = await requests.find(connection, cancelled.request_id)
         if ended:
             self._metrics.count_request("cancelled")
         await self._call_next(cancelled.now)
+        return row["round"] if row is not None and row["status"] in OPEN else None
 
     async def _in_stage(
         self, step: StageInput, work: Callable[[dict[str, Any]], Awaitable[StageResult]]

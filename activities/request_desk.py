@@ -88,6 +88,7 @@ class RequestDesk:
             page = url_hash(asked.url)
             await requests.lock_page(connection, page)
             row, reception = await self._received(connection, asked, url, page, now)
+            row = await self._row(connection, row["id"])  # it may have been opened anew
             await self._subscribe(connection, asked, row["id"], now)
             if asked.item_id is not None:
                 await _is_about(connection, row["id"], asked.item_id)
@@ -113,6 +114,7 @@ class RequestDesk:
             reopened = await requests.reopen(connection, request_id, datetime.now(UTC))
             if not reopened:
                 await requests.go_now(connection, request_id)
+            row = await self._row(connection, request_id)
         await self._start(request_input(row))
         return Received(Reception.RETRIED if reopened else Reception.LOCK_HELD, await self.show(request_id))
 

@@ -29,13 +29,19 @@ def at_least_one(text: str) -> int:
 
 
 def run_bench(measure: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Measure and print, then leave; Ctrl-C and SIGTERM end it with everything stopped and removed."""
+    """Measure and print, then leave; Ctrl-C and SIGTERM end it with everything stopped and removed.
+
+    A bench that is also a test raises SystemExit with what went wrong.
+    """
     code = 0
     try:
         asyncio.run(_interruptible(measure))
     except (KeyboardInterrupt, asyncio.CancelledError):
         say("interrupted; everything was stopped and removed")
         code = 130
+    except SystemExit as verdict:
+        say(str(verdict))
+        code = 1
     sys.stdout.flush()
     # The SDK's threads sometimes abort an orderly interpreter exit; all clean-up is done by now.
     os._exit(code)

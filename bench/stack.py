@@ -42,20 +42,21 @@ class BenchStack:
     dependencies: Dependencies
     client: Client
     simulator: SimulatorControl
+    simulator_url: str
     database_url: str
 
     @asynccontextmanager
-    async def worker(self, **settings: Any) -> AsyncIterator[None]:
+    async def worker(self, name: str = "worker", /, **settings: Any) -> AsyncIterator[None]:
         """A worker process with these settings, ready to work."""
         folder = self.supervisor.folder
-        port = PortBook(folder).choose("ops")
+        port = PortBook(folder).choose(f"ops of {name}")
 
         async def ready() -> bool:
             return await http_status(port, "/ready") == 200
 
         environment = {f"FASCICLE_{name.upper()}": str(value) for name, value in settings.items()}
         command = Command(
-            name="worker",
+            name=name,
             argv=[sys.executable, "-m", "worker"],
             env={**environment, "FASCICLE_OPS_PORT": str(port)},
             # Not the project's folder: its `.env` is the developer's.
@@ -88,7 +89,8 @@ async def open_stack(
                     SimulatorControl(simulator_url) as simulator,
                 ):
                     await upgrade(dependencies.engine)
-                    yield BenchStack(supervisor, dependencies, await connect(), simulator, database_url)
+                    client = await connect()
+                    yield BenchStack(supervisor, dependencies, client, simulator, simulator_url, database_url)
 
 
 def _settle_environment(folder: Path) -> None:

@@ -45,6 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write tests/histories/recorded anew")
     parser.addoption("--chaos-posts", type=int, default=12, help="posts that go out through kills and faults")
     parser.addoption("--chaos-fics", type=int, default=6, help="fics that are read while workers are killed")
+    parser.addoption(
+        "--chaos-requests", type=int, default=36, help="requests whose workers are killed at a moment of each"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

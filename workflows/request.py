@@ -74,7 +74,7 @@ class SummarizeWorkflow:
         self._request = request
         self._now = RequestProgress()
         self._attempts = 3
-        self._round: int | None = None
+        self._round = request.round
         self._look_again = False
 
     @workflow.run
@@ -103,7 +103,8 @@ class SummarizeWorkflow:
         except BaseException as error:
             if not is_cancelled_exception(error):
                 raise
-            await self._record_cancelled()
+            if (opened := await self._record_cancelled()) is not None:
+                workflow.continue_as_new(self._request.model_copy(update={"round": opened}))
             return error
         return None
 
@@ -230,9 +231,10 @@ class SummarizeWorkflow:
         message = f"{error.stage}: {error.message}"
         return ApplicationError(message, error.model_dump(), type=error.error_code, non_retryable=True)
 
-    async def _record_cancelled(self) -> None:
+    async def _record_cancelled(self) -> int | None:
+        """The round in which somebody has asked for it anew meanwhile."""
         self._show(status="cancelled")
-        await asyncio.shield(
+        return await asyncio.shield(
             workflow.execute_activity_method(
                 RequestActivities.record_request_cancelled,
                 self._input(),

@@ -122,7 +122,7 @@ async def place_in_line(connection: AsyncConnection, request_id: str) -> int:
 async def next_in_line(connection: AsyncConnection, *, most: int, now: datetime) -> list[dict[str, Any]]:
     """As many as there are free slots."""
     rows = await connection.execute(
-        text(f"""select id, url, correlation_id from request
+        text(f"""select id, url, correlation_id, round from request
                  where status = 'pending' and {_IS_DUE} order by queued_at, id
                  limit greatest(0, :most - (select count(*) from request where status = 'running'))"""),
         {"most": most, "now": now},
@@ -254,7 +254,7 @@ async def neglected(
                   select id from request where status = 'pending'
                     and greatest(queued_at, coalesce(not_before, '-infinity'), touched_at) < :before
                   order by queued_at, id limit :most)
-                select id, url, correlation_id from request
+                select id, url, correlation_id, round from request
                 where (status = 'running' and touched_at < :before) or id in (select id from first)
                    or exists (select 1 from delivery d where d.job_key = 'request-' || request.id
                         and d.state in ('pending', 'sending') and d.next_attempt_at < :before)
