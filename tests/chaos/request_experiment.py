@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "article_interval_seconds": 0,
     "article_processes": 0,
     "retry_base_delay_ms": 50,
-    "llm_context_tokens": 4000,
+    "llm_context_tokens": 4500,
     "llm_output_tokens": 800,
     "llm_price_input": 0.5,
     "llm_price_output": 1.5,
