@@ -181,7 +181,9 @@ def _request_activities(client: Client, dependencies: Dependencies, metrics: Met
     settings, engine = dependencies.settings, dependencies.engine
     summarizer = Summarizer(engine, dependencies.language_model, summary_policy(settings), dependencies.clock)
     policy = RequestPolicy(concurrency=settings.request_concurrency, retry=settings.request_retry)
-    return RequestActivities(engine, client, dependencies.articles, summarizer, policy, metrics)
+    return RequestActivities(
+        engine, client, dependencies.articles, summarizer, policy, metrics, dependencies.clock
+    )
 
 
 def summary_policy(settings: Settings) -> SummaryPolicy:

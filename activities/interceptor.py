@@ -56,9 +56,7 @@ class _Inbound(ActivityInboundInterceptor):
         status = "succeeded"
         self._metrics.job_started()
         names = _names(input)
-        with structlog.contextvars.bound_contextvars(
-            workflow_id=info.workflow_id, attempt=info.attempt, **names
-        ):
+        with structlog.contextvars.bound_contextvars(workflow_id=info.workflow_id, **names):
             try:
                 return await super().execute_activity(input)
             except FascicleError as error:
@@ -74,10 +72,9 @@ class _Inbound(ActivityInboundInterceptor):
             finally:
                 self._metrics.job_ended(info.activity_type, status, time.monotonic() - started)
 
-    def _translated(self, error: FascicleError, names: dict[str, str]) -> ApplicationError:
-        attempt = activity.info().attempt
-        delay = self._rest(activity.info().activity_type, attempt)
-        record = error.record(attempt=attempt, **names)
+    def _translated(self, error: FascicleError, names: dict[str, Any]) -> ApplicationError:
+        delay = self._rest(activity.info().activity_type, names["attempt"])
+        record = error.record(**names)
         log.warning(
             "activity_failed",
             error=record.model_dump(exclude_none=True),
@@ -92,10 +89,14 @@ class _Inbound(ActivityInboundInterceptor):
         )
 
 
-def _names(called: ExecuteActivityInput) -> dict[str, str]:
-    """What the job is called in logs and records: its stage, and its correlation id where it has one."""
-    given = called.args[0] if called.args else None
-    names = {"stage": str(getattr(given, "stage", None) or activity.info().activity_type)}
+def _names(called: ExecuteActivityInput) -> dict[str, Any]:
+    """What the job is called in logs and records: its stage, its correlation id where it has one, and which
+    attempt this is; where the workflow counts them, by its count."""
+    given, info = called.args[0] if called.args else None, activity.info()
+    names: dict[str, Any] = {
+        "stage": str(getattr(given, "stage", None) or info.activity_type),
+        "attempt": getattr(given, "attempt", None) or info.attempt,
+    }
     if correlation_id := getattr(given, "correlation_id", None):
         names["correlation_id"] = str(correlation_id)
     return names

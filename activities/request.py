@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
 from activities.looking_after import look_after_request, request_input
@@ -20,12 +21,13 @@ from fascicle.domain.article import Article
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
 from fascicle.domain.item_words import count_words, reading_minutes
 from fascicle.domain.names import request_workflow_id
-from fascicle.domain.request import OPEN, PROGRESS, RequestStatus, RetryRule, Stage
+from fascicle.domain.request import OPEN, OUR_FAULTS, PROGRESS, RequestStatus, RetryRule, Stage
 from fascicle.domain.summary import BrokenContract, Method, Summary, checked_draft, label_of
 from fascicle.domain.urls import address_title
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.articles import Articles
 from fascicle.storage import enrichment
+from fascicle.storage import notification as notifications
 from fascicle.storage import request as requests
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
@@ -44,17 +46,21 @@ class RequestInput(BaseModel):
     request_id: str
     correlation_id: str
     now: datetime
+    round: int | None = None
+    """Once it has begun: whoever works for an earlier one ends nothing."""
 
 
 class StageInput(RequestInput):
     stage: Stage
+    attempt: int = 1
 
 
 class Begun(BaseModel):
     """Whether it may start, or how long to wait; and how its stages are tried."""
 
-    gone: bool = False
+    status: str = RequestStatus.PENDING
     granted: bool = False
+    round: int | None = None
     wait_seconds: float = 0
     why: str = ""
     attempts: int = 3
@@ -67,14 +73,20 @@ class StageWait(Wait):
 
 
 class StageResult(BaseModel):
-    gone: bool = False
-    """Cancelled, or over."""
+    gone: str | None = None
+    """The status it has: cancelled, or over."""
     wait: StageWait | None = None
     again: bool = False
     """Of validating: the draft is to be corrected."""
     owed: bool = False
     """Of the end: somebody is to be told."""
+    steps: int = 0
+    """How many answers are there, of those that summarizing takes."""
     told: str = ""
+
+
+class _Stopped(Exception):
+    """Nobody wants the rest any more."""
 
 
 class RequestFailure(RequestInput):
@@ -96,6 +108,7 @@ class RequestActivities:
         summarizer: Summarizer,
         policy: RequestPolicy,
         metrics: Metrics,
+        clock: Callable[[], datetime],
     ) -> None:
         self._engine = engine
         self._client = client
@@ -103,6 +116,7 @@ class RequestActivities:
         self._summarizer = summarizer
         self._policy = policy
         self._metrics = metrics
+        self._clock = clock
 
     @activity.defn
     async def begin_request(self, begin: RequestInput) -> Begun:
@@ -111,17 +125,18 @@ class RequestActivities:
         async with transaction(self._engine) as connection:
             row = await requests.find(connection, begin.request_id)
             if row is None or row["status"] not in OPEN:
-                return Begun(gone=True)
+                return Begun(status=row["status"] if row else RequestStatus.CANCELLED)
+            found = Begun(round=row["round"], attempts=self._policy.retry.attempts)
             if await requests.claim(connection, begin.request_id, most=most, now=begin.now):
-                return Begun(granted=True, attempts=self._policy.retry.attempts)
+                return found.model_copy(update={"granted": True, "status": RequestStatus.RUNNING})
             if row["not_before"] is not None and row["not_before"] > begin.now:
                 rest = (row["not_before"] - begin.now).total_seconds()
-                return Begun(wait_seconds=rest, why=row["waiting_for"] or "")
+                return found.model_copy(update={"wait_seconds": rest, "why": row["waiting_for"] or ""})
             place = await requests.place_in_line(connection, begin.request_id)
             why = f"number {place} in line: {most} requests at once (FASCICLE_REQUEST_CONCURRENCY)"
             await requests.waits_for(connection, begin.request_id, why)
         wait = min(_LONGEST_LOOK, _LOOK_AGAIN_SECONDS + _PER_PLACE_SECONDS * place)
-        return Begun(wait_seconds=wait, why=why)
+        return found.model_copy(update={"wait_seconds": wait, "why": why})
 
     @activity.defn
     async def extract_article(self, step: StageInput) -> StageResult:
@@ -146,7 +161,8 @@ class RequestActivities:
                 first, last = PROGRESS[Stage.SUMMARIZING], PROGRESS[Stage.VALIDATING]
                 async with transaction(self._engine) as connection:
                     reached = first + (last - first) * done // (parts + 1)
-                    await requests.enter(connection, row["id"], step.stage, step.now, reached)
+                    if not await requests.enter(connection, row["id"], step.stage, self._clock(), reached):
+                        raise _Stopped
 
             await self._summarizer.write(Writing(row["id"], article, row["problems"], on_part))
             return StageResult(told="corrected" if row["problems"] else "a draft")
@@ -188,10 +204,11 @@ class RequestActivities:
             async with transaction(self._engine) as connection:
                 current = await requests.find(connection, row["id"], lock=True)
                 if current is None or not await requests.finish(
-                    connection, row["id"], RequestStatus.SUCCEEDED, now=step.now
+                    connection, row["id"], RequestStatus.SUCCEEDED, now=step.now, round_=step.round
                 ):
-                    return StageResult(gone=True)
-                owed = await self._keep_summary(connection, current, step.now)
+                    return StageResult(gone=current["status"] if current else RequestStatus.CANCELLED)
+                await self._keep_summary(connection, current, step.now)
+                owed = await _is_owed(connection, row["id"])
             self._metrics.count_request("succeeded")
             log.info("request_succeeded", request_id=row["id"])
             return StageResult(told="kept", owed=owed)
@@ -203,16 +220,22 @@ class RequestActivities:
     @activity.defn
     async def record_request_failure(self, failure: RequestFailure) -> StageResult:
         """The end, with the record of R5 on the row; everybody who asked is owed a word."""
-        error, now, owed = failure.error, failure.now, False
+        error, now = failure.error, failure.now
         async with transaction(self._engine) as connection:
             row = await requests.find(connection, failure.request_id, lock=True)
             ended = row is not None and await requests.finish(
-                connection, failure.request_id, RequestStatus.FAILED, now=now, error=error
+                connection,
+                failure.request_id,
+                RequestStatus.FAILED,
+                now=now,
+                round_=failure.round,
+                error=error,
             )
             if row is not None and ended:
                 if error.error_code == "contract_broken":
                     await works.reject(connection, failure.request_id, (SUMMARY, CORRECTION))
-                owed = await _tell_of_failure(connection, row, error, now)
+                await _tell_of_failure(connection, row, error, now)
+            owed = await _is_owed(connection, failure.request_id)
         if ended:
             self._metrics.count_request("failed")
             log.error("request_failed", request_id=failure.request_id, error=error.model_dump())
@@ -223,7 +246,11 @@ class RequestActivities:
     async def record_request_cancelled(self, cancelled: RequestInput) -> None:
         async with transaction(self._engine) as connection:
             ended = await requests.finish(
-                connection, cancelled.request_id, RequestStatus.CANCELLED, now=cancelled.now
+                connection,
+                cancelled.request_id,
+                RequestStatus.CANCELLED,
+                now=cancelled.now,
+                round_=cancelled.round,
             )
         if ended:
             self._metrics.count_request("cancelled")
@@ -237,42 +264,61 @@ class RequestActivities:
                 entered = await requests.enter(connection, step.request_id, step.stage, step.now)
                 row = await requests.find(connection, step.request_id)
             if row is None or not entered:
-                return StageResult(gone=True)
+                return self._not_entered(row)
             try:
                 return await work(row)
+            except _Stopped:
+                async with transaction(self._engine) as connection:
+                    return self._not_entered(await requests.find(connection, step.request_id))
             except MustWait as wait:
                 return await self._must_wait(step, wait)
             except FascicleError as error:
                 await self._note(step, error)
                 raise
 
+    def _not_entered(self, row: dict[str, Any] | None) -> StageResult:
+        """It is over; or it stepped back, and whoever should have said so died before."""
+        if row is None or row["status"] not in OPEN:
+            return StageResult(gone=row["status"] if row else RequestStatus.CANCELLED)
+        until = row["not_before"] or self._clock()
+        return StageResult(
+            wait=StageWait(
+                seconds=max(0.0, (until - self._clock()).total_seconds()),
+                reason=row["waiting_for"] or "its turn",
+                refused=False,
+                code="gate_wait",
+                stepped_back=True,
+            )
+        )
+
     async def _must_wait(self, step: StageInput, wait: MustWait) -> StageResult:
         stepped_back = wait.seconds > _SHORT_WAIT
+        now = self._clock()
         async with transaction(self._engine) as connection:
             if stepped_back:
-                until = step.now + timedelta(seconds=wait.seconds)
+                until = now + timedelta(seconds=wait.seconds)
                 await requests.step_back(connection, step.request_id, until=until, why=wait.message)
             else:
                 await requests.waits_for(connection, step.request_id, wait.message)
+            steps = len(await works.answers(connection, step.request_id))
         if stepped_back:
-            await self._call_next(step.now)
+            await self._call_next(now)
         return StageResult(
+            steps=steps,
             wait=StageWait(
                 seconds=wait.seconds,
                 reason=wait.message,
                 refused=wait.refused,
                 code=wait.code,
                 stepped_back=stepped_back,
-            )
+            ),
         )
 
     async def _note(self, step: StageInput, error: FascicleError) -> None:
-        """The row shows how it goes; if the database is what failed, it cannot."""
-        if error.code == "database_down":
+        """The row shows how it goes, but for what is no fault of the page or the model."""
+        if error.code in OUR_FAULTS:
             return
-        record = error.record(
-            stage=step.stage, attempt=activity.info().attempt, correlation_id=step.correlation_id
-        )
+        record = error.record(stage=step.stage, attempt=step.attempt, correlation_id=step.correlation_id)
         async with transaction(self._engine) as connection:
             await requests.note_failure(connection, step.request_id, record)
 
@@ -286,7 +332,7 @@ class RequestActivities:
         minutes = reading_minutes(count_words(article.text))
         return Summary(**(found.model_dump() | known), reading_time_minutes=minutes)
 
-    async def _keep_summary(self, connection: AsyncConnection, row: dict[str, Any], now: datetime) -> bool:
+    async def _keep_summary(self, connection: AsyncConnection, row: dict[str, Any], now: datetime) -> None:
         article = await _article(connection, row)
         answers = await works.answers(connection, row["id"])
         model = (answers.get(CORRECTION) or answers[SUMMARY])["model"]
@@ -299,14 +345,18 @@ class RequestActivities:
             await enrichment.keep_summary(connection, row["item_id"], summary.summary_250, method)
         title = article.title or address_title(row["url"])
         body = f"{summary.summary_250}\n{label_of(method, model)}\n{row['url']}"
-        return await _tell(connection, row, "done", f"Summary: {title}"[:250], body, now)
+        await _tell(connection, row, "done", f"Summary: {title}"[:250], body, now)
 
     async def _call_next(self, now: datetime) -> None:
         """Whoever is next waits for this word, though not only for it."""
         async with transaction(self._engine) as connection:
             following = await requests.next_in_line(connection, most=self._policy.concurrency, now=now)
         for row in following:
-            await look_after_request(self._client, request_input(row))
+            try:
+                await look_after_request(self._client, request_input(row))
+            except RPCError as error:
+                # A hint, no more: they look by themselves, and reconcile does.
+                log.warning("request_not_called", request_id=row["id"], error=str(error))
 
 
 async def _article(connection: AsyncConnection, row: dict[str, Any]) -> Article:
@@ -318,14 +368,19 @@ async def _article(connection: AsyncConnection, row: dict[str, Any]) -> Article:
 
 async def _tell_of_failure(
     connection: AsyncConnection, row: dict[str, Any], error: ErrorRecord, now: datetime
-) -> bool:
+) -> None:
     title = f"No summary: {address_title(row['url'])}"[:250]
     body = f"{error.error_code}: {error.message}\n{row['url']}"
-    return await _tell(connection, row, "failed", title, body, now)
+    await _tell(connection, row, "failed", title, body, now)
 
 
 async def _tell(
     connection: AsyncConnection, row: dict[str, Any], event: str, title: str, body: str, now: datetime
-) -> bool:
+) -> None:
     key = request_workflow_id(row["id"])
-    return await requests.notify(connection, row["id"], key, event, title=title, body=body, now=now)
+    await requests.notify(connection, row["id"], key, event, title=title, body=body, now=now)
+
+
+async def _is_owed(connection: AsyncConnection, request_id: str) -> bool:
+    """Whether somebody is to be told, by this attempt or one before it."""
+    return await notifications.unsettled_at(connection, request_workflow_id(request_id)) is not None

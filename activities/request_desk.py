@@ -98,7 +98,7 @@ class RequestDesk:
         return Received(reception, await self._answer(asked, row["id"]))
 
     async def retry(self, request_id: str) -> Received:
-        """Try again what failed or was cancelled; what its stages left behind is kept."""
+        """Try again what failed or was cancelled, or what waits; what its stages left behind is kept."""
         async with transaction(self._engine) as connection:
             row = await self._row(connection, request_id)
             if row["status"] == RequestStatus.SUCCEEDED:
@@ -110,9 +110,11 @@ class RequestDesk:
             other = await requests.newest_of(connection, row["url_hash"], *OPEN)
             if other is not None and other["id"] != request_id:
                 raise UsageError("in_progress", f"Request {other['id']} is reading that page already.")
-            await requests.reopen(connection, request_id, datetime.now(UTC))
-        started = await self._start(request_input(row))
-        return Received(Reception.RETRIED if started else Reception.LOCK_HELD, await self.show(request_id))
+            reopened = await requests.reopen(connection, request_id, datetime.now(UTC))
+            if not reopened:
+                await requests.go_now(connection, request_id)
+        await self._start(request_input(row))
+        return Received(Reception.RETRIED if reopened else Reception.LOCK_HELD, await self.show(request_id))
 
     async def cancel(self, request_id: str) -> RequestView:
         """Stop it, wherever it is. What it had done is kept for a retry."""
@@ -143,10 +145,15 @@ class RequestDesk:
         self, connection: AsyncConnection, asked: Asked, url: str, page: str, now: datetime
     ) -> tuple[dict[str, Any], Reception]:
         """The request that answers, and how it comes to. Hold the page's lock."""
-        if own := await self._of_that_id(connection, asked, page):
-            return own, await self._taken_up(connection, own, now, Reception.LOCK_HELD)
+        own = await self._of_that_id(connection, asked, page)
+        if own is not None and (asked.refresh and own["status"] == RequestStatus.SUCCEEDED):
+            raise UsageError("already_done", f"Request {own['id']} is done: --refresh needs another id.")
+        if own is not None and own["status"] in OPEN:
+            return own, Reception.LOCK_HELD
         if there := await requests.newest_of(connection, page, *OPEN):
             return there, Reception.JOINED
+        if own is not None:
+            return own, await self._taken_up(connection, own, now, Reception.LOCK_HELD)
         ended = (RequestStatus.SUCCEEDED, RequestStatus.FAILED, RequestStatus.CANCELLED)
         if not asked.refresh and asked.request_id is None:
             done = await requests.newest_of(connection, page, RequestStatus.SUCCEEDED)
@@ -155,7 +162,7 @@ class RequestDesk:
         elif not asked.refresh and (done := await requests.newest_of(connection, page, ended[0])):
             return done, Reception.CACHED
         request_id = asked.request_id or new_id()
-        await requests.insert(
+        made = await requests.insert(
             connection,
             request_id,
             url=url,
@@ -163,6 +170,8 @@ class RequestDesk:
             correlation_id=new_id(),
             now=now,
         )
+        if not made:
+            raise UsageError("id_taken", f"The id {request_id} was given to another request just now.")
         return await self._row(connection, request_id), Reception.STARTED
 
     async def _taken_up(

@@ -24,10 +24,16 @@ from fascicle.domain.summary_prompt import (
     notes_messages,
     summary_messages,
 )
-from fascicle.domain.text_parts import estimated_tokens, split
-from fascicle.runtime.http import NEVER_SENT
+from fascicle.domain.text_parts import beginning, estimated_tokens, split
 from fascicle.runtime.logs import get_logger
-from fascicle.sites.llm import OF_THE_ACCOUNT, OF_THE_MODEL, Completion, LanguageModel, Question
+from fascicle.sites.llm import (
+    OF_THE_ACCOUNT,
+    OF_THE_MODEL,
+    UNCLEAR,
+    Completion,
+    LanguageModel,
+    Question,
+)
 from fascicle.storage import request as requests
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
@@ -35,7 +41,10 @@ from fascicle.storage.database import transaction
 SUMMARY, CORRECTION = "summary", "correction"
 # Instructions, schema, fences: what a question has beside its text.
 _FRAME_TOKENS = 1200
+_PROBLEM_TOKENS = 800
 _MILLION = 1_000_000
+# Errors that another model would meet, too.
+_NOT_OF_MODELS = frozenset({"budget_spent", "over_budget", "database_down"})
 
 log = get_logger("fascicle.summary")
 
@@ -55,8 +64,8 @@ class SummaryPolicy:
 
     @property
     def room(self) -> int:
-        """For the text of one question."""
-        return max(500, self.context_tokens - self.output_tokens - _FRAME_TOKENS)
+        """For the text of one question, so that its answer can be sent back for correction."""
+        return self.context_tokens - 2 * self.output_tokens - _FRAME_TOKENS - _PROBLEM_TOKENS
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
         return (self.price_input * prompt_tokens + self.price_output * completion_tokens) / _MILLION
@@ -71,7 +80,7 @@ class Writing:
     problems: list[str]
     """With the draft that is there; none: a first draft is wanted."""
     on_part: Callable[[int, int], Awaitable[None]]
-    """Hears how many parts of how many are done."""
+    """Hears how many parts of how many are done; raises if the rest is not wanted any more."""
 
 
 class Summarizer:
@@ -99,13 +108,16 @@ class Summarizer:
             await self._answer(writing, SUMMARY, asked, Draft)
             return
         draft = await self._answer(writing, SUMMARY, asked, Draft)
-        await self._answer(writing, CORRECTION, correction_messages(asked, draft, writing.problems), Draft)
+        kept = beginning(draft, self._policy.output_tokens)
+        await self._answer(writing, CORRECTION, correction_messages(asked, kept, writing.problems), Draft)
 
     async def _write_without_model(self, writing: Writing) -> None:
         article = writing.article
         summary = extractive(article.title, article.text, article.language)
         content = Draft(**summary.model_dump(include=set(Draft.model_fields))).model_dump_json()
         async with transaction(self._engine) as connection:
+            if writing.problems:  # a model's draft, and it is gone
+                await works.reject(connection, writing.request_id, (SUMMARY, CORRECTION))
             await works.keep_extract(connection, writing.request_id, content, self._clock())
 
     def _check_length(self, article: Article, parts: int) -> None:
@@ -146,7 +158,7 @@ class Summarizer:
             try:
                 return await self._ask(request_id, step, self._question(model, messages, form))
             except FascicleError as error:
-                if error.code in OF_THE_ACCOUNT or error.code in ("budget_spent", "database_down"):
+                if error.code in OF_THE_ACCOUNT or error.code in _NOT_OF_MODELS:
                     raise
                 log.warning("model_failed", model=model, step=step, error=error.message, code=error.code)
                 errors.append(error)
@@ -161,8 +173,15 @@ class Summarizer:
         try:
             completion = await self._model.ask(question)
         except FascicleError as error:
-            await self._note_failure(call_id, error)
+            # What is refused is not paid; what was answered unclearly, or not in time, may have been.
+            await self._note_failure(call_id, error, paid=error.code in UNCLEAR)
             raise
+        await self._keep(request_id, call_id, question, completion)
+        if completion.problem is not None:
+            raise completion.problem
+        return completion.content
+
+    async def _keep(self, request_id: str, call_id: int, question: Question, completion: Completion) -> None:
         async with transaction(self._engine) as connection:
             await requests.find(connection, request_id, lock=True)  # two answers at once: one of them counts
             await works.keep_answer(
@@ -171,22 +190,24 @@ class Summarizer:
                 model=completion.model,
                 content=completion.content,
                 tokens=_tokens(completion, question),
-                cost=self._cost(completion),
+                cost=self._cost(completion, question),
+                error_code=completion.problem.code if completion.problem else None,
                 now=self._clock(),
             )
-        return completion.content
 
     async def _reserve(self, request_id: str, step: str, question: Question) -> int:
         policy, now = self._policy, self._clock()
         prompt = _prompt_tokens(question)
+        tokens, cost = prompt + policy.output_tokens, policy.cost(prompt, policy.output_tokens)
+        self._check_affordable(tokens, cost)
         async with transaction(self._engine) as connection:
             call_id = await works.reserve(
                 connection,
                 request_id,
                 step,
                 question.model,
-                tokens=prompt + policy.output_tokens,
-                cost=policy.cost(prompt, policy.output_tokens),
+                tokens=tokens,
+                cost=cost,
                 most_tokens=policy.daily_tokens or None,
                 most_cost=policy.daily_cost or None,
                 now=now,
@@ -201,16 +222,28 @@ class Summarizer:
             )
         return call_id
 
-    async def _note_failure(self, call_id: int, error: FascicleError) -> None:
-        """What is refused is not paid; what was answered unclearly, or not in time, may have been."""
-        refused = isinstance(error, PermanentError | MustWait) or error.code in NEVER_SENT
-        async with transaction(self._engine) as connection:
-            await works.call_failed(connection, call_id, error.code, paid=not refused, now=self._clock())
+    def _check_affordable(self, tokens: int, cost: Decimal) -> None:
+        """What is more than a whole day's budget would be waited for for ever."""
+        policy = self._policy
+        if policy.daily_tokens and tokens > policy.daily_tokens:
+            limit = f"{policy.daily_tokens:,} tokens (FASCICLE_LLM_DAILY_TOKENS)"
+        elif policy.daily_cost and cost > policy.daily_cost:
+            limit = f"{policy.daily_cost} (FASCICLE_LLM_DAILY_COST)"
+        else:
+            return
+        said = f"One question may take {tokens:,} tokens and cost {cost:.4f}, more than a day may: {limit}."
+        raise PermanentError("over_budget", said)
 
-    def _cost(self, completion: Completion) -> Decimal:
+    async def _note_failure(self, call_id: int, error: FascicleError, *, paid: bool) -> None:
+        async with transaction(self._engine) as connection:
+            await works.call_failed(connection, call_id, error.code, paid=paid, now=self._clock())
+
+    def _cost(self, completion: Completion, question: Question) -> Decimal:
+        """As the endpoint says; else by the prices, and by our own count where it does not count either."""
         if completion.cost is not None:
             return completion.cost
-        return self._policy.cost(completion.prompt_tokens, completion.completion_tokens)
+        prompt = completion.prompt_tokens or _prompt_tokens(question)
+        return self._policy.cost(prompt, completion.completion_tokens or estimated_tokens(completion.content))
 
 
 def _worth_most(errors: list[FascicleError]) -> FascicleError:

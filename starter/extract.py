@@ -8,7 +8,7 @@ import typer
 from fascicle.domain.article import Article
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.dependencies import build_articles, standalone_http
+from fascicle.runtime.dependencies import standalone_articles
 from fascicle.runtime.settings import Settings
 from starter.context import check_is_text, effective_settings, run
 from starter.options import AsJson
@@ -41,7 +41,7 @@ async def _article(page: str, url: str | None) -> Article:
         return await _fetched(page, url, settings)
     body, place = _saved(Path(page))
     address = place if url is None else parse_http_url(url).geturl()
-    async with standalone_http(settings) as http, build_articles(settings, http) as articles:
+    async with standalone_articles(settings) as articles:
         return await articles.read(body, address)
 
 
@@ -49,7 +49,7 @@ async def _fetched(page: str, url: str | None, settings: Settings) -> Article:
     if url is not None:
         raise UsageError("wrong_usage", "--url says where a saved page is from: give a file with it.")
     address = parse_http_url(page).geturl()
-    async with standalone_http(settings) as http, build_articles(settings, http) as articles:
+    async with standalone_articles(settings) as articles:
         return await patiently(lambda: articles.extract(address), print_note)
 
 

@@ -4,8 +4,6 @@ from typing import Any
 
 from activities.request_desk import Asked, Received, RequestDesk
 from fascicle.domain.request import RequestView
-from fascicle.storage import overview
-from fascicle.storage.database import transaction
 from simulator.press import ArticleSpec
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually
@@ -53,10 +51,3 @@ async def until_closed(stack: Harness, request_id: str) -> Any:
         return await handle.result()
     except Exception as error:
         return error
-
-
-async def for_a_person(stack: Harness) -> list[tuple[str | None, str]]:
-    """What `fascicle status` would name: codes, and why."""
-    async with transaction(stack.dependencies.engine) as connection:
-        rows = await overview.requests_for_a_person(connection)
-    return [(row["code"], row["why"]) for row in rows]

@@ -5,6 +5,7 @@ What each stage leaves behind is in the database; run again from the start, fini
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from datetime import timedelta
 
 from temporalio import workflow
@@ -27,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, request_workflow_id
-    from fascicle.domain.request import DONE, PROGRESS, Stage
+    from fascicle.domain.request import DONE, OPEN, OUR_FAULTS, PROGRESS, Stage
     from fascicle.domain.urls import page_host
     from workflows import policies
     from workflows.failures import error_record
@@ -37,7 +38,9 @@ _SHORTEST = 0.05
 _MOST_REFUSALS = 20
 # Workers that die over one stage: a page may be the reason.
 _MOST_LOST = 5
-_OUR_FAULT_SECONDS = 10.0
+_OUR_FAULT_SECONDS = 2.0
+_USUAL_REST = timedelta(milliseconds=500)
+_ONCE = RetryPolicy(maximum_attempts=1)
 _STAGES = {
     Stage.EXTRACTING: (RequestActivities.extract_article, FETCH_QUEUE, timedelta(minutes=5)),
     # A long text is many questions, each of which may take minutes.
@@ -71,34 +74,38 @@ class SummarizeWorkflow:
         self._request = request
         self._now = RequestProgress()
         self._attempts = 3
+        self._round: int | None = None
         self._look_again = False
-        self._failure: ErrorRecord | None = None
 
     @workflow.run
     async def run(self, request: SummarizeInput) -> RequestProgress:
-        await self._until_over()
+        ended = await self._until_over()
         while self._look_again:  # somebody may have asked for it anew while this was about to end
-            await self._until_over()
-        if self._failure is not None:
-            raise _failed(self._failure)
+            ended = await self._until_over() or ended
+        if ended is not None:
+            raise ended
         return self._now
 
-    async def _until_over(self) -> None:
+    async def _until_over(self) -> BaseException | None:
+        """What the workflow fails by, if it does: an error, or that it was cancelled."""
         try:
             await self._take_a_slot()
             await self._stage(Stage.EXTRACTING)
             await self._stage(Stage.SUMMARIZING)
-            while (await self._stage(Stage.VALIDATING)).again:
+            if (await self._stage(Stage.VALIDATING)).again:
                 await self._stage(Stage.SUMMARIZING)
+                await self._stage(Stage.VALIDATING)
             await self._end(await self._stage(Stage.PERSISTING))
         except _Over:
             await self._tell()
         except _GaveUp as failure:
-            await self._fail(failure.error)
+            return await self._fail(failure.error)
         except BaseException as error:
-            if is_cancelled_exception(error):
-                await self._record_cancelled()
-            raise
+            if not is_cancelled_exception(error):
+                raise
+            await self._record_cancelled()
+            return error
+        return None
 
     @workflow.signal
     def look_again(self) -> None:
@@ -112,15 +119,12 @@ class SummarizeWorkflow:
     async def _take_a_slot(self) -> None:
         """So many at once, in all; the others wait in line."""
         while not (begun := await self._begin()).granted:
-            if begun.gone:
-                self._show(status="over")
+            self._show(status=begun.status, waiting_for=begun.why)
+            if begun.status not in OPEN:
                 raise _Over
-            if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(self._request)
-            self._show(status="pending", waiting_for=begun.why)
+            self._continue_as_new_if_suggested()
             await self._wait(begun.wait_seconds, begun.why)
-        self._attempts = begun.attempts
-        self._failure = None
+        self._attempts, self._round = begun.attempts, begun.round
 
     async def _begin(self) -> Begun:
         self._look_again = False
@@ -134,55 +138,59 @@ class SummarizeWorkflow:
 
     async def _stage(self, stage: Stage) -> StageResult:
         """Tried as often as the settings say; waits, and faults of our own, are no attempts."""
-        lost = refusals = 0
+        tries = _Tries()
         while True:
             self._look_again = False
+            self._continue_as_new_if_suggested()
             self._show(status="running", stage=stage, progress=PROGRESS[stage])
             try:
-                result = await self._execute(stage)
+                result = await self._execute(stage, tries.failed + 1)
             except ActivityError as error:
-                lost += await self._after_failure(error, stage, lost)
+                await self._after_failure(error, stage, tries)
                 continue
-            if result.gone:
-                self._show(status="over")
+            if result.gone is not None:
+                self._show(status=result.gone)
                 raise _Over
             if result.wait is None:
                 return result
-            refusals += result.wait.refused
-            if refusals > _MOST_REFUSALS:
-                raise _GaveUp(self._refused(result.wait, stage, refusals))
+            if tries.refusals_after(result) > _MOST_REFUSALS:
+                raise _GaveUp(self._refused(result.wait, stage, tries.refused))
             await self._sit_out(result.wait)
 
-    async def _execute(self, stage: Stage) -> StageResult:
+    async def _execute(self, stage: Stage, attempt: int) -> StageResult:
         activity, queue, longest = _STAGES[stage]
-        step = StageInput(stage=stage, **self._input().model_dump())
+        step = StageInput(stage=stage, attempt=attempt, **self._input().model_dump())
         return await workflow.execute_activity_method(
             activity,
             step,
             task_queue=queue,
             start_to_close_timeout=longest,
             heartbeat_timeout=timedelta(seconds=15),
-            # The rests between attempts come from the activity, with jitter.
-            retry_policy=RetryPolicy(
-                initial_interval=timedelta(milliseconds=500), maximum_attempts=self._attempts
-            ),
+            # Attempts are counted here: a worker that dies is none of the page's.
+            retry_policy=_ONCE,
             priority=Priority(priority_key=2, fairness_key=fairness_key(page_host(self._request.url))),
             summary=f"{stage}: {self._request.url}"[:200],
         )
 
-    async def _after_failure(self, error: ActivityError, stage: Stage, lost: int) -> int:
-        """Gives up, unless the fault was ours: then it is tried again; 1 if a worker was lost over it."""
+    async def _after_failure(self, error: ActivityError, stage: Stage, tries: "_Tries") -> None:
+        """Rests before another attempt, or gives up."""
         if is_cancelled_exception(error):
             raise error
-        record = error_record(error).model_copy(
-            update={"stage": stage.value, "correlation_id": self._request.correlation_id}
-        )
-        if record.error_code == "database_down":
-            await self._wait(_OUR_FAULT_SECONDS, "the database is away")
-            return 0
-        if record.error_code == "worker_lost" and lost < _MOST_LOST:
-            return 1
-        raise _GaveUp(record)
+        named = {"stage": stage.value, "correlation_id": self._request.correlation_id}
+        record = error_record(error).model_copy(update=named)
+        if record.error_code in OUR_FAULTS:
+            tries.lost += record.error_code == "worker_lost"
+            if tries.lost > _MOST_LOST:
+                raise _GaveUp(record.model_copy(update={"attempt": tries.failed + 1}))
+            await self._wait(_OUR_FAULT_SECONDS, f"a fault of ours: {record.error_code}")
+            return
+        tries.failed += 1
+        record = record.model_copy(update={"attempt": tries.failed})
+        if not record.retryable or tries.failed >= self._attempts:
+            raise _GaveUp(record)
+        why = f"attempt {tries.failed} of {self._attempts} failed: {record.error_code}"
+        # With jitter, by the settings of whoever tried.
+        await workflow.sleep(_rest(error), summary=why)
 
     def _refused(self, wait: StageWait, stage: Stage, refusals: int) -> ErrorRecord:
         return ErrorRecord(
@@ -197,7 +205,7 @@ class SummarizeWorkflow:
 
     async def _sit_out(self, wait: StageWait) -> None:
         self._show(status="pending" if wait.stepped_back else "running", waiting_for=wait.reason)
-        await workflow.sleep(timedelta(seconds=max(_SHORTEST, wait.seconds)), summary=wait.reason[:200])
+        await self._wait(wait.seconds, wait.reason)
         if wait.stepped_back:
             await self._take_a_slot()
 
@@ -206,8 +214,9 @@ class SummarizeWorkflow:
         if kept.owed:
             await self._tell()
 
-    async def _fail(self, error: ErrorRecord) -> None:
+    async def _fail(self, error: ErrorRecord) -> ApplicationError:
         self._show(status="failed", stage=self._now.stage, waiting_for=f"{error.error_code}: {error.message}")
+        self._look_again = False
         recorded: StageResult = await workflow.execute_activity_method(
             RequestActivities.record_request_failure,
             RequestFailure(error=error, **self._input().model_dump()),
@@ -215,9 +224,11 @@ class SummarizeWorkflow:
             retry_policy=policies.BOOKS,
             summary=f"failed: {error.error_code}",
         )
-        self._failure = error
         if recorded.owed:
             await self._tell()
+        # With the record, so that Temporal shows what the row shows.
+        message = f"{error.stage}: {error.message}"
+        return ApplicationError(message, error.model_dump(), type=error.error_code, non_retryable=True)
 
     async def _record_cancelled(self) -> None:
         self._show(status="cancelled")
@@ -260,7 +271,13 @@ class SummarizeWorkflow:
             request_id=self._request.request_id,
             correlation_id=self._request.correlation_id,
             now=workflow.now(),
+            round=self._round,
         )
+
+    def _continue_as_new_if_suggested(self) -> None:
+        """All there is to know is in the database."""
+        if workflow.info().is_continue_as_new_suggested():
+            workflow.continue_as_new(self._request)
 
     def _show(
         self, *, status: str, stage: Stage | None = None, progress: int = 0, waiting_for: str = ""
@@ -279,7 +296,23 @@ class SummarizeWorkflow:
         workflow.set_current_details("\n".join(lines))
 
 
-def _failed(error: ErrorRecord) -> ApplicationError:
-    """The workflow fails with the record, so that Temporal shows what the row shows."""
-    message = f"{error.stage}: {error.message}"
-    return ApplicationError(message, error.model_dump(), type=error.error_code, non_retryable=True)
+@dataclass
+class _Tries:
+    """How it went in one stage."""
+
+    failed: int = 0
+    lost: int = 0
+    refused: int = 0
+    steps: int = 0
+
+    def refusals_after(self, result: StageResult) -> int:
+        """In a row: whoever got further meanwhile starts counting anew."""
+        if result.steps > self.steps:
+            self.steps, self.refused = result.steps, 0
+        self.refused += result.wait is not None and result.wait.refused
+        return self.refused
+
+
+def _rest(error: ActivityError) -> timedelta:
+    rest = error.cause.next_retry_delay if isinstance(error.cause, ApplicationError) else None
+    return max(rest or _USUAL_REST, timedelta(seconds=_SHORTEST))

@@ -46,6 +46,9 @@ class Stage(StrEnum):
     PERSISTING = "persisting"
 
 
+# What a stage fails by that neither the page nor the model has to do with: no attempt is counted.
+OUR_FAULTS = frozenset({"worker_lost", "database_down", "shutting_down", "parser_not_started", "store_down"})
+
 # How much of the way is behind a request that enters the stage, in per cent.
 PROGRESS = {Stage.EXTRACTING: 5, Stage.SUMMARIZING: 30, Stage.VALIDATING: 85, Stage.PERSISTING: 95}
 DONE = 100

@@ -16,7 +16,6 @@ _LENIENCY = 1.1
 _MOST_PROBLEMS = 12
 _LONGEST_ANSWER = 60_000
 _ADDRESS = re.compile(r"https?://|\bwww\.[a-z0-9-]+\.", re.IGNORECASE)
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
 
 
 class Method(StrEnum):
@@ -50,6 +49,8 @@ def _without_addresses(value: str) -> str:
 
 def _fits(longest: int) -> AfterValidator:
     def cut(value: str) -> str:
+        if not value:
+            raise ValueError("must not be empty")
         if len(value) <= longest:
             return value
         if len(value) > longest * _LENIENCY:
@@ -61,7 +62,7 @@ def _fits(longest: int) -> AfterValidator:
 
 def _at_most(longest: int) -> Any:
     """Of the schema: providers take no lengths, but models read descriptions."""
-    return Field(min_length=1, description=f"At most {longest} characters.")
+    return Field(description=f"At most {longest} characters.")
 
 
 Words = Annotated[str, BeforeValidator(_even), AfterValidator(_without_addresses)]
@@ -97,14 +98,23 @@ class Draft(_Strict):
     summary_250: Annotated[Words, _fits(250), _at_most(250)]
     summary_1000: Annotated[Words, _fits(1000), _at_most(1000)]
     tldr: Annotated[Words, _fits(400), _at_most(400)]
-    key_ideas: Annotated[list[Idea], Field(min_length=1, max_length=8)]
-    topic_tags: Annotated[list[Tag], Field(min_length=1, max_length=10), AfterValidator(_each_once)]
-    entities: Annotated[list[Entity], Field(max_length=20), AfterValidator(_each_once)]
+    key_ideas: Annotated[list[Idea], Field(min_length=1, max_length=8, description="1 to 8 of them.")]
+    topic_tags: Annotated[
+        list[Tag],
+        Field(min_length=1, max_length=10, description="1 to 10 of them."),
+        AfterValidator(_each_once),
+    ]
+    entities: Annotated[
+        list[Entity], Field(max_length=20, description="At most 20 of them."), AfterValidator(_each_once)
+    ]
     language: Annotated[
         str,
         BeforeValidator(_tag),
         Field(pattern="^[a-z]{2,3}$", description="ISO 639 code of the text's main language."),
     ]
+
+
+_FIELDS = frozenset({*Draft.model_fields, *Entity.model_fields})
 
 
 class Summary(Draft):
@@ -143,9 +153,8 @@ def checked_draft(content: str) -> Draft:
     """The draft that an answer is, or what is wrong with it. Whatever stands around a fence is forgiven."""
     if len(content) > _LONGEST_ANSWER:
         raise BrokenContract([f"The answer has {len(content)} characters; a summary is much shorter."])
-    fenced = _FENCED.match(content)
     try:
-        said = json.loads(fenced[1] if fenced else content)
+        said = json.loads(_without_fence(content.strip()))
     except (json.JSONDecodeError, RecursionError) as error:
         where = f" (at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
         raise BrokenContract([f"The answer is not one complete JSON document{where}."]) from error
@@ -156,13 +165,22 @@ def checked_draft(content: str) -> Draft:
         raise BrokenContract(problems[:_MOST_PROBLEMS]) from error
 
 
+def _without_fence(content: str) -> str:
+    if not (content.startswith("```") and content.endswith("```")):
+        return content
+    first, _, rest = content.removesuffix("```").partition("\n")
+    return rest if first.lower() in ("```", "```json") else content
+
+
 def _problem(found: Any) -> str:
-    place = ".".join(str(part) for part in found["loc"]) or "the answer"
-    return f"{place[:80]}: {found['msg'].removeprefix('Value error, ')[:200]}"
+    """In our words alone: names that are none of the contract's are the author's, or the text's."""
+    known = [str(part) for part in found["loc"] if isinstance(part, int) or part in _FIELDS]
+    place = ".".join(known) if len(known) == len(found["loc"]) else ".".join([*known, "an unknown field"])
+    return f"{place or 'the answer'}: {found['msg'].removeprefix('Value error, ')[:200]}"
 
 
 # Providers refuse these in strict mode; the contract holds to them all the same.
-_NOT_FOR_PROVIDERS = frozenset({"minLength", "maxLength", "default", "title"})
+_NOT_FOR_PROVIDERS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "default", "title"})
 
 
 def wire_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -31,8 +31,6 @@ _CORRECTION = (
     "That answer cannot be used. What is wrong with it:\n{problems}\nAnswer once more, with a complete "
     "JSON document that keeps to the schema and to the limits."
 )
-# What an answer that is sent back for correction is cut to.
-_LONGEST_DRAFT = 12_000
 
 
 class Notes(BaseModel):
@@ -63,7 +61,7 @@ def correction_messages(asked: Messages, answer: str, problems: Sequence[str]) -
     listed = "\n".join(f"- {problem}" for problem in problems)
     return [
         *asked,
-        {"role": "assistant", "content": answer[:_LONGEST_DRAFT]},
+        {"role": "assistant", "content": answer},
         {"role": "user", "content": _CORRECTION.format(problems=listed)},
     ]
 

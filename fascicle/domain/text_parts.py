@@ -13,6 +13,11 @@ def estimated_tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
 
 
+def beginning(text: str, most_tokens: int) -> str:
+    """As much of it as fits."""
+    return text.encode("utf-8", "replace")[: most_tokens * _BYTES_PER_TOKEN].decode("utf-8", "ignore")
+
+
 def split(text: str, most_tokens: int) -> list[str]:
     """Parts of at most so many tokens: whole paragraphs if possible, else whole sentences, else pieces."""
     if estimated_tokens(text) <= most_tokens:

@@ -1,9 +1,10 @@
 """The one builder: settings in, everything that does I/O out. Tests build their own."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -78,11 +79,12 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
     guard = HostGuard(settings.allow_hosts)
     http = _http_client(settings, Gates(engine), archive_gate(settings))
+    services = _services_client(settings, Gates(engine))
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)
     feed_reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
-    articles = build_articles(settings, http)
+    articles = build_articles(settings, http, services)
     tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
         sites = build_sites(settings, http)
@@ -108,7 +110,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
             Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
             _pages(settings, http),
             articles,
-            _language_model(settings, http),
+            _language_model(settings, services),
         )
     finally:
         await reader.close()
@@ -117,6 +119,7 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         notifier.close()
         await tokens.aclose()
         await http.aclose()
+        await services.aclose()
         await engine.dispose()
 
 
@@ -129,6 +132,18 @@ async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
         yield http
     finally:
         await http.aclose()
+
+
+@asynccontextmanager
+async def standalone_articles(settings: Settings) -> AsyncIterator[Articles]:
+    """The same for a command that reads an article."""
+    async with standalone_http(settings) as http:
+        services = _services_client(settings, LocalGates())
+        try:
+            async with build_articles(settings, http, services) as articles:
+                yield articles
+        finally:
+            await services.aclose()
 
 
 def archive_gate(settings: Settings) -> HouseGate:
@@ -153,11 +168,20 @@ def _no_archive(url: str) -> None:
         )
 
 
-def _http_client(settings: Settings, gates: GateBook, house_gate: HouseGate) -> HttpClient:
+def _services_client(settings: Settings, gates: GateBook) -> HttpClient:
+    """For the model and Firecrawl: where the operator says they are, they may be. Pages of strangers may not,
+    so these hosts are open to no other client."""
+    own = [urlsplit(url).netloc for url in (settings.llm_url, settings.firecrawl_url) if url]
+    return _http_client(settings, gates, _no_archive, allow_hosts=[*settings.allow_hosts, *own])
+
+
+def _http_client(
+    settings: Settings, gates: GateBook, house_gate: HouseGate, *, allow_hosts: Sequence[str] | None = None
+) -> HttpClient:
     return HttpClient(
         gates=gates,
         house_gate=house_gate,
-        guard=HostGuard(settings.allow_hosts),
+        guard=HostGuard(settings.allow_hosts if allow_hosts is None else allow_hosts),
         user_agent=settings.user_agent,
         limits=HttpLimits(
             timeout_seconds=settings.http_timeout_seconds,
@@ -178,21 +202,22 @@ def _pages(settings: Settings, http: HttpClient) -> Pages:
     )
 
 
-def build_articles(settings: Settings, http: HttpClient) -> Articles:
+def build_articles(settings: Settings, http: HttpClient, services: HttpClient) -> Articles:
     return Articles(
         http,
         gate=settings.article_gate,
         processes=settings.article_processes,
         min_words=settings.article_min_words,
-        firecrawl=_firecrawl(settings, http),
+        firecrawl=_firecrawl(settings, http, services),
     )
 
 
-def _firecrawl(settings: Settings, http: HttpClient) -> Firecrawl | None:
+def _firecrawl(settings: Settings, http: HttpClient, services: HttpClient) -> Firecrawl | None:
     if settings.firecrawl_url is None and settings.firecrawl_api_key is None:
         return None
     return Firecrawl(
-        http,
+        services,
+        pages=http,
         base_url=settings.firecrawl_url or FIRECRAWL_CLOUD,
         api_key=settings.firecrawl_api_key,
         timeout_seconds=settings.firecrawl_timeout_seconds,

@@ -314,6 +314,9 @@ class HttpClient:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached: {error}"
             ) from error
+        except httpx.LocalProtocolError as error:
+            # Its words repeat the header that cannot be sent, which may be a secret.
+            raise RetryableError("connection_lost", f"{where} was sent what is no whole request.") from error
         except httpx.TransportError as error:
             raise RetryableError("connection_lost", f"{where} broke off: {error!r}") from error
         except httpx.DecodingError as error:

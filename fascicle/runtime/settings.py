@@ -279,7 +279,7 @@ class Settings(BaseSettings):
     """The smallest window of these models: longer texts are summarised in parts."""
     llm_output_tokens: int = Field(3000, ge=500)
     llm_price_input: Decimal = Field(Decimal(0), ge=0)
-    """Per million tokens; for endpoints that do not say what an answer cost."""
+    """Per million tokens: what a question may cost, and what it did where the endpoint does not say."""
     llm_price_output: Decimal = Field(Decimal(0), ge=0)
     llm_daily_tokens: int = Field(2_000_000, ge=0)
     """What all requests of a day (UTC) may use and cost; the rest waits for the next day. 0: no limit."""
@@ -391,9 +391,15 @@ class Settings(BaseSettings):
     def _a_model_for_the_endpoint(self) -> "Settings":
         if (self.llm_url is not None or self.llm_api_key is not None) and not self.llm_models:
             raise ValueError("FASCICLE_LLM_MODELS: name at least one model, such as openai/gpt-5-mini")
-        if self.llm_output_tokens * 2 > self.llm_context_tokens:
+        least = 2 * self.llm_output_tokens + 2500  # a draft, its correction, and some text
+        if self.llm_context_tokens < least:
             raise ValueError(
-                "FASCICLE_LLM_OUTPUT_TOKENS: must be at most half of FASCICLE_LLM_CONTEXT_TOKENS"
+                f"FASCICLE_LLM_CONTEXT_TOKENS: must be {least} or more for that FASCICLE_LLM_OUTPUT_TOKENS"
+            )
+        if self.llm_daily_cost and not (self.llm_price_input or self.llm_price_output):
+            raise ValueError(
+                "FASCICLE_LLM_DAILY_COST: needs FASCICLE_LLM_PRICE_INPUT and FASCICLE_LLM_PRICE_OUTPUT, so "
+                "that what a question may cost is known before it is asked"
             )
         return self
 

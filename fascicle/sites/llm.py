@@ -3,6 +3,7 @@
 A plain HTTP client: the retries of vendors' libraries would pay again below Temporal's.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -22,10 +23,12 @@ OPENROUTER = "https://openrouter.ai/api/v1"
 _REFUSED_SECONDS = 10.0
 _LONGEST_DETAIL = 200
 _STATUSES = frozenset(str(status) for status in range(400, 600))
-# What another model may well do: this one is unknown here, cannot take so much, or declines.
-OF_THE_MODEL = frozenset({"model_unavailable", "context_exceeded", "moderation"})
+# What another model may well do: this one is unknown here, cannot take so much, declines, or was cut off.
+OF_THE_MODEL = frozenset({"model_unavailable", "context_exceeded", "moderation", "answer_cut"})
 # What no model of this endpoint can do anything about.
 OF_THE_ACCOUNT = frozenset({"llm_auth_failed", "llm_credits"})
+# After these nobody knows whether it was answered, and paid.
+UNCLEAR = frozenset({"timeout", "connection_lost", "bad_answer"})
 _ADVICE = {
     "llm_auth_failed": "Check FASCICLE_LLM_API_KEY.",
     "llm_credits": "Its account has no credits left: add some.",
@@ -34,6 +37,13 @@ _ADVICE = {
     "moderation": "Another model may take it: FASCICLE_LLM_MODELS.",
     "llm_refused": "Check FASCICLE_LLM_URL and FASCICLE_LLM_MODELS.",
 }
+# Vendors say the same in words of their own.
+_TOO_LONG = re.compile(
+    r"context.?length|context window|prompt is too long|token count.*exceeds|maximum.*tokens"
+)
+_NO_CREDITS = re.compile(r"insufficient.?(?:quota|credits|funds|balance)")
+_NO_MODEL = re.compile(r"model.?not.?(?:found|exist)|not a valid model|no endpoints found|unknown model")
+_NOT_FOR_US = re.compile(r"permission|region|country|not allowed|no access|does not have access")
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Completion:
+    """An answer, and what it cost whether it is of use or not."""
+
     content: str
     model: str
     """Who answered, as the endpoint says."""
@@ -54,8 +66,8 @@ class Completion:
     completion_tokens: int
     cost: Decimal | None
     """In the endpoint's currency; None: it does not say."""
-    complete: bool
-    """False: it was cut off for its length."""
+    problem: FascicleError | None = None
+    """Why it is of no use."""
 
 
 class LanguageModel:
@@ -70,59 +82,62 @@ class LanguageModel:
     ) -> None:
         self._http = http
         self._url = f"{base_url.removesuffix('/chat/completions')}/chat/completions"
-        self._key = api_key
+        self._key = api_key.get_secret_value() if api_key else ""
         self._policy = policy
         self._timeout = timeout_seconds
 
     async def ask(self, question: Question) -> Completion:
-        """Paid for, however it ends, unless the error says that it never got there."""
-        key = "" if self._key is None else self._key.get_secret_value()
-        try:
-            answer = await self._http.send(
-                "POST",
-                self._url,
-                self._gate(question.model),
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                json=_body(question),
-                judge=judge,
-                timeout_seconds=self._timeout,
-            )
-            return completion_in(answer, question.model)
-        except FascicleError as error:
-            if key and key in error.message:  # some endpoints repeat what they refuse
-                error.message = error.message.replace(key, "***")
-                error.args = (error.message,)
-            raise
+        """Raises where there is none; an answer of no use comes back with its problem: it has its price."""
+        answer = await self._http.send(
+            "POST",
+            self._url,
+            self._gate(question.model),
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            json=self._body(question),
+            judge=self._judge,
+            timeout_seconds=self._timeout,
+        )
+        return completion_in(answer, question.model)
 
     def _gate(self, model: str) -> Gated:
         """Each model has its own: where one is rate limited, another may not be."""
         return Gated(f"llm:{urlsplit(self._url).netloc}:{model}"[:200], self._policy)
 
+    def _body(self, question: Question) -> dict[str, Any]:
+        schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
+        body: dict[str, Any] = {
+            "model": question.model,
+            "messages": question.messages,
+            "stream": False,
+            "response_format": {"type": "json_schema", "json_schema": schema},
+        }
+        host = urlsplit(self._url).hostname or ""
+        if host == "api.openai.com":  # it refuses what it does not know, and the older name
+            return body | {"max_completion_tokens": question.max_tokens}
+        body["max_tokens"] = question.max_tokens
+        if host.endswith("openrouter.ai"):  # only providers that heed the schema; and what the answer cost
+            body |= {"provider": {"require_parameters": True}, "usage": {"include": True}}
+        return body
 
-def _body(question: Question) -> dict[str, Any]:
-    schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
-    return {
-        "model": question.model,
-        "messages": question.messages,
-        "max_tokens": question.max_tokens,
-        "temperature": 0.2,
-        "stream": False,
-        "response_format": {"type": "json_schema", "json_schema": schema},
-        # OpenRouter's: only providers that heed the schema; and what the answer cost. Others ignore both.
-        "provider": {"require_parameters": True},
-        "usage": {"include": True},
-    }
+    def _judge(self, answer: Answer) -> None:
+        try:
+            judge(answer)
+        except FascicleError as error:
+            if self._key and self._key in error.message:  # some endpoints repeat what they refuse
+                error.message = error.message.replace(self._key, "***")
+                error.args = (error.message,)
+            raise
 
 
 def judge(answer: Answer) -> None:
-    """What an answer means. HTTP 200 may still carry an error, in several places."""
+    """Raise what kept the question from being answered. HTTP 200 may carry an error, in several places."""
     said = _json(answer)
     if answer.status >= 400:
         raise _error(answer.status, said.get("error"), answer)
-    for error in (said.get("error"), _choice(said).get("error")):
+    choice = _choice(said)
+    for error in (said.get("error"), choice.get("error")):
         if error:
             raise _error(_code(error) or 502, error, answer)
-    choice = _choice(said)
     if not choice:
         raise RetryableError("llm_error", f"{answer.place} answered without an answer.", http_status=200)
     if choice.get("finish_reason") == "error":
@@ -131,23 +146,34 @@ def judge(answer: Answer) -> None:
 
 def completion_in(answer: Answer, asked: str) -> Completion:
     said = _json(answer)
-    choice = _choice(said)
-    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
-    content = _text(message.get("content"))
-    if not content.strip():
-        if message.get("refusal"):
-            raise PermanentError("moderation", f"{asked} declines to answer.", http_status=200)
-        raise RetryableError("llm_error", f"{answer.place}: {asked} said nothing.", http_status=200)
-    usage = said.get("usage")
+    choice, usage = _choice(said), said.get("usage")
     used: dict[str, Any] = usage if isinstance(usage, dict) else {}
+    content = _text(_message(choice).get("content")).replace("\0", "")
     return Completion(
-        content=content.replace("\0", ""),
+        content=content,
         model=str(said.get("model") or asked)[:200],
         prompt_tokens=_count(used.get("prompt_tokens")),
         completion_tokens=_count(used.get("completion_tokens")),
         cost=_money(used.get("cost")),
-        complete=choice.get("finish_reason") != "length",
+        problem=_problem(choice, content, asked),
     )
+
+
+def _problem(choice: dict[str, Any], content: str, asked: str) -> FascicleError | None:
+    if choice.get("finish_reason") == "length":
+        # Asked again it would be cut off again: a model that thinks aloud may use up all it is allowed.
+        said = f"{asked} did not come to an end. Raise FASCICLE_LLM_OUTPUT_TOKENS, or choose another model."
+        return PermanentError("answer_cut", said, http_status=200)
+    if _message(choice).get("refusal"):
+        return PermanentError("moderation", f"{asked} declines to answer.", http_status=200)
+    if not content.strip():
+        return RetryableError("llm_error", f"{asked} said nothing.", http_status=200)
+    return None
+
+
+def _message(choice: dict[str, Any]) -> dict[str, Any]:
+    message = choice.get("message")
+    return message if isinstance(message, dict) else {}
 
 
 def _text(content: Any) -> str:
@@ -160,27 +186,32 @@ def _text(content: Any) -> str:
 
 def _error(status: int, error: Any, answer: Answer) -> FascicleError:
     said = f"{answer.place} answered {status}" + (f": {detail}" if (detail := _detail(error)) else "")
+    words = f"{_kind(error)} {said}".lower()
     wait = retry_after(answer.headers)
-    kind = str(error.get("code") or error.get("type") or "") if isinstance(error, dict) else ""
-    if status == 429:
-        return MustWait(
-            "rate_limited", said, seconds=wait or _REFUSED_SECONDS, refused=True, http_status=status
-        )
-    if status >= 500 or status in (408, 409):
+    if status == 429 and not _NO_CREDITS.search(words):
+        seconds = wait or _REFUSED_SECONDS
+        return MustWait("rate_limited", said, seconds=seconds, refused=True, http_status=status)
+    if (status >= 500 or status in (408, 409)) and not _TOO_LONG.search(words):
         if wait is not None:
             return MustWait("unavailable", said, seconds=wait, refused=True, http_status=status)
         return RetryableError("llm_error", said, http_status=status)
-    code = _permanent_code(status, kind, said)
+    code = _permanent_code(status, words)
     return PermanentError(code, f"{said.rstrip('.')}. {_ADVICE[code]}", http_status=status)
 
 
-def _permanent_code(status: int, kind: str, said: str) -> str:
-    if "context_length" in kind or "context length" in said.lower():
+def _permanent_code(status: int, words: str) -> str:
+    if _TOO_LONG.search(words):
         return "context_exceeded"
-    codes = {401: "llm_auth_failed", 402: "llm_credits", 403: "moderation", 404: "model_unavailable"}
-    if status == 400 and ("model" in kind or "not a valid model" in said):
+    if status == 402 or _NO_CREDITS.search(words):
+        return "llm_credits"
+    if status == 404 or _NO_MODEL.search(words) or (status == 403 and _NOT_FOR_US.search(words)):
         return "model_unavailable"
-    return codes.get(status, "llm_refused")
+    return {401: "llm_auth_failed", 403: "moderation"}.get(status, "llm_refused")
+
+
+def _kind(error: Any) -> str:
+    """What the vendor calls it: an error's code may be a word."""
+    return f"{error.get('code')} {error.get('type')}" if isinstance(error, dict) else ""
 
 
 def _detail(error: Any) -> str:

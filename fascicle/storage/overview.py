@@ -1,7 +1,7 @@
 """What a person watching wants to see: totals, and what happened since they last looked."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import text
@@ -88,7 +88,9 @@ async def requests_by_status(connection: AsyncConnection) -> dict[str, int]:
     return {row["status"]: row["requests"] for row in rows.mappings()}
 
 
-async def requests_for_a_person(connection: AsyncConnection) -> list[dict[str, Any]]:
+async def requests_for_a_person(
+    connection: AsyncConnection, long_wait: timedelta = timedelta(minutes=10)
+) -> list[dict[str, Any]]:
     """Those of the last day that failed for what somebody can mend, by code, and those that wait for long."""
     rows = await connection.execute(
         text("""select error->>'error_code' as code, count(*) as requests, max(error->>'message') as why,
@@ -97,10 +99,10 @@ async def requests_for_a_person(connection: AsyncConnection) -> list[dict[str, A
                   and error->>'error_code' = any(cast(:codes as text[])) group by 1
                 union all
                 select null, count(*), waiting_for, min(not_before) from request
-                where status = 'pending' and not_before > now() + interval '10 minutes'
+                where status = 'pending' and not_before > now() + cast(:long_wait as interval)
                 group by waiting_for
                 order by 2 desc limit 10"""),
-        {"codes": list(FOR_A_PERSON)},
+        {"codes": list(FOR_A_PERSON), "long_wait": long_wait},
     )
     return [dict(row) for row in rows.mappings()]
 

@@ -28,10 +28,10 @@ async def lock_page(connection: AsyncConnection, url_hash: str) -> None:
 async def newest_of(
     connection: AsyncConnection, url_hash: str, *statuses: RequestStatus
 ) -> dict[str, Any] | None:
-    """The last request for that page, if it is in one of these states."""
+    """The last request for that page in one of these states. It stays so until the transaction is over."""
     rows = await connection.execute(
         text("""select * from request where url_hash = :hash and status = any(cast(:statuses as text[]))
-                order by created_at desc, id limit 1"""),
+                order by created_at desc, id limit 1 for update"""),
         {"hash": url_hash, "statuses": list(statuses)},
     )
     row = rows.mappings().first()
@@ -153,6 +153,13 @@ async def step_back(connection: AsyncConnection, request_id: str, *, until: date
     return done.rowcount == 1
 
 
+async def go_now(connection: AsyncConnection, request_id: str) -> None:
+    """Whatever it waited for, it is to try now."""
+    await connection.execute(
+        text("update request set not_before = null where id = :id and status = 'pending'"), {"id": request_id}
+    )
+
+
 async def waits_for(connection: AsyncConnection, request_id: str, why: str) -> None:
     await connection.execute(
         text(f"update request set waiting_for = :why where id = :id and {_IS_OPEN}"),
@@ -161,7 +168,7 @@ async def waits_for(connection: AsyncConnection, request_id: str, why: str) -> N
 
 
 async def note_failure(connection: AsyncConnection, request_id: str, error: ErrorRecord) -> None:
-    """An attempt that will be repeated."""
+    """An attempt that came to nothing."""
     await connection.execute(
         text(f"""update request set attempts = attempts + 1, error = cast(:error as jsonb)
                  where id = :id and {_IS_OPEN}"""),
@@ -187,16 +194,18 @@ async def finish(
     status: RequestStatus,
     *,
     now: datetime,
+    round_: int | None = None,
     error: ErrorRecord | None = None,
 ) -> bool:
-    """False: it was over already, and what came of it is nobody's business."""
+    """False: it was over already, or begun anew since that round; then this is nobody's business."""
     done = await connection.execute(
         text(f"""update request set status = :status, finished_at = :now, touched_at = :now,
                    not_before = null, waiting_for = null, error = cast(:error as jsonb),
                    stage = case when :status = 'succeeded' then null else stage end,
                    progress = case when :status = 'succeeded' then {DONE} else progress end
-                 where id = :id and {_IS_OPEN}"""),
-        {"id": request_id, "status": status, "now": now}
+                 where id = :id and {_IS_OPEN}
+                   and round = coalesce(cast(:round as integer), round)"""),
+        {"id": request_id, "status": status, "now": now, "round": round_}
         | {"error": None if error is None else _json(error.model_dump(mode="json"))},
     )
     return done.rowcount == 1
@@ -227,14 +236,13 @@ async def notify(
     title: str,
     body: str,
     now: datetime,
-) -> bool:
-    """Owe everyone who asked a message; each once a round. True: there is somebody to be told."""
-    owed = await connection.execute(
+) -> None:
+    """Owe everyone who asked a message; each once a round."""
+    await connection.execute(
         _NOTIFY,
         {"id": request_id, "key": job_key, "event": event, "title": title, "body": body, "now": now}
         | {"heard_within": _HEARD_WITHIN},
     )
-    return owed.rowcount > 0
 
 
 async def neglected(
@@ -260,7 +268,9 @@ async def forget(connection: AsyncConnection, before: datetime) -> int:
     """Texts and answers of what is long over, and those that came to nothing. Summaries and sums stay."""
     for statement in (
         "delete from request_article a using request r where r.id = a.request_id and r.finished_at < :before",
-        "update llm_call set content = null where ended_at < :before and content is not null",
+        """update llm_call c set content = null where content is not null and ended_at < :before
+           and not exists (select 1 from request r where r.id = c.request_id
+                           and coalesce(r.finished_at, 'infinity') >= :before)""",
         """delete from notice where created_at < :before and job_key like 'request-%'
            and not exists (select 1 from delivery d where d.notice_id = notice.id
                            and d.state in ('pending', 'sending'))""",

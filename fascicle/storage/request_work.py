@@ -48,7 +48,8 @@ async def has_article(connection: AsyncConnection, request_id: str) -> bool:
 async def answers(connection: AsyncConnection, request_id: str) -> dict[str, dict[str, Any]]:
     """The answers that are there, by step."""
     rows = await connection.execute(
-        text("select step, model, content from llm_call where request_id = :id and state = 'answered'"),
+        text("""select step, model, content from llm_call
+                where request_id = :id and state = 'answered' and content is not null"""),
         {"id": request_id},
     )
     return {row["step"]: dict(row) for row in rows.mappings()}
@@ -68,7 +69,7 @@ async def reserve(
 ) -> int | None:
     """Note a question before it is asked, with what it may cost. None: that is more than the day has left.
 
-    Of the day as PostgreSQL's clock has it, in UTC; questions that nobody heard the answer of count in full.
+    A day is one of UTC; questions that nobody heard the answer of count in full.
     """
     await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _BUDGET_LOCK})
     await connection.execute(
@@ -102,16 +103,20 @@ async def keep_answer(
     content: str,
     tokens: int,
     cost: Decimal,
+    error_code: str | None,
     now: datetime,
 ) -> None:
-    """Of two answers to one question the first counts; the other was paid for all the same."""
+    """What it cost, and what it says. Of two answers to one question the first counts, and one that is of no
+    use (`error_code`) does not; paid for they are all the same."""
     await connection.execute(
         text("""update llm_call c set model = :model, tokens = :tokens, cost = :cost, content = :content,
-                  ended_at = :now, state = case when exists (
+                  ended_at = :now, error_code = cast(:error_code as text),
+                  state = case when cast(:error_code as text) is not null or exists (
                     select 1 from llm_call o where o.request_id = c.request_id and o.step = c.step
                       and o.state = 'answered') then 'rejected' else 'answered' end
                 where id = :id"""),
-        {"id": call_id, "model": model, "content": content, "tokens": tokens, "cost": cost, "now": now},
+        {"id": call_id, "model": model, "content": content, "tokens": tokens, "cost": cost, "now": now}
+        | {"error_code": error_code},
     )
 
 

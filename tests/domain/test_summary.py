@@ -43,12 +43,12 @@ def test_r4_what_is_only_untidy_is_tidied() -> None:
     [
         ({"tldr": ...}, "tldr: Field required"),
         ({"summary_250": "x" * 300}, "summary_250: has 300 characters, at most 250 are allowed"),
-        ({"summary_250": ""}, "summary_250: String should have at least 1 character"),
+        ({"summary_250": ""}, "summary_250: must not be empty"),
         ({"key_ideas": []}, "key_ideas: List should have at least 1 item"),
         ({"key_ideas": "one"}, "key_ideas: Input should be a valid list"),
         ({"entities": [{"name": "X", "kind": "ghost"}]}, "entities.0.kind: Input should be 'person'"),
         ({"language": "English"}, "language: String should match pattern"),
-        ({"confidence": 1}, "confidence: Extra inputs are not permitted"),
+        ({"obey\0 me": 1}, "an unknown field: Extra inputs are not permitted"),
         ({"tldr": "Log in at https://evil.example"}, "tldr: must not contain web addresses"),
     ],
 )

@@ -52,7 +52,9 @@ def press(shared_press: Press) -> Press:
 
 @pytest.fixture(scope="module")
 async def articles(shared_press: Press, http: HttpClient) -> AsyncIterator[Articles]:
-    firecrawl = Firecrawl(http, base_url=f"{shared_press.url}/v2/", api_key=SecretStr(KEY), timeout_seconds=9)
+    firecrawl = Firecrawl(
+        http, pages=http, base_url=f"{shared_press.url}/v2/", api_key=SecretStr(KEY), timeout_seconds=9
+    )
     async with Articles(http, gate=GatePolicy(0), firecrawl=firecrawl) as opened:
         yield opened
 
@@ -90,7 +92,14 @@ async def test_r4_markdown_becomes_plain_text(articles: Articles, press: Press) 
     assert (found.url, found.site_name) == (f"{press.url}/2026/keeper", "The Northern Paper")
     [(path, headers, sent)] = press.asked
     assert (path, headers["Authorization"]) == (SCRAPE, f"Bearer {KEY}")
-    assert sent == {"url": url, "formats": ["markdown"], "onlyMainContent": True, "timeout": 9000}
+    assert sent == {
+        "url": url,
+        "formats": ["markdown"],
+        "onlyMainContent": True,
+        "maxAge": 0,
+        "parsers": [],
+        "timeout": 9000,
+    }
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ async def test_r4_an_answer_keeps_to_the_schema_and_says_what_it_cost(
     assert (answer.prompt_tokens, answer.completion_tokens) == (call.prompt_tokens, call.completion_tokens)
     assert answer.cost is not None
     assert float(answer.cost) == pytest.approx(call.cost)
-    assert (answer.model, answer.complete) == ("sim/one", True)
+    assert (answer.model, answer.problem) == ("sim/one", None)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,6 @@ async def test_r4_an_answer_keeps_to_the_schema_and_says_what_it_cost(
         (LlmScript(kind="no_choices"), RetryableError, "llm_error"),
         (LlmScript(kind="invalid_json"), RetryableError, "bad_answer"),
         (LlmScript(kind="half_json"), RetryableError, "bad_answer"),
-        (LlmScript(kind="content", content="   "), RetryableError, "llm_error"),
     ],
     ids=lambda value: f"{value.kind}-{value.status}" if isinstance(value, LlmScript) else "",
 )
@@ -78,7 +77,7 @@ async def test_r5_what_goes_wrong_has_a_code(
     assert type(failed.value) is kind
     assert failed.value.code == code
     if isinstance(failed.value, MustWait) and script.retry_after:
-        assert failed.value.seconds == script.retry_after
+        assert failed.value.seconds == float(script.retry_after)
     assert KEY not in failed.value.message
 
 
@@ -107,8 +106,6 @@ async def test_x5_an_endpoint_that_repeats_the_key_does_not_get_it_into_errors(
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        ({"choices": [{"message": {"content": None, "refusal": "no"}}]}, "moderation"),
-        ({"choices": [{"message": "text"}]}, "llm_error"),
         ({"choices": "x"}, "llm_error"),
         ([1], "bad_answer"),
         ({"error": "overloaded"}, "llm_error"),
@@ -123,12 +120,74 @@ async def test_x7_odd_answers_are_errors_not_crashes(
     assert failed.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("choice", "code"),
+    [
+        ({"message": {"content": None, "refusal": "no"}}, "moderation"),
+        ({"message": "text"}, "llm_error"),
+        ({"message": {"content": "  "}}, "llm_error"),
+        ({"message": {"content": ""}, "finish_reason": "length"}, "answer_cut"),
+    ],
+)
+async def test_r4_an_answer_of_no_use_has_its_price(
+    model: LanguageModel, simulator: RunningSimulator, choice: Any, code: str
+) -> None:
+    said = {"choices": [choice], "usage": {"prompt_tokens": 5, "completion_tokens": 7, "cost": 0.25}}
+    simulator.faults.add(Fault(path=CHAT, status=200, body=json.dumps(said)))
+    answer = await model.ask(question())
+    assert answer.problem is not None
+    assert answer.problem.code == code
+    assert (answer.prompt_tokens, answer.completion_tokens, str(answer.cost)) == (5, 7, "0.25")
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "code"),
+    [
+        (429, {"code": "insufficient_quota", "message": "check your plan and billing"}, "llm_credits"),
+        (429, {"code": 429, "message": "add a payment method under account/billing"}, "rate_limited"),
+        (400, {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}, "context_exceeded"),
+        (403, {"message": "Country, region, or territory not supported"}, "model_unavailable"),
+        (403, {"message": "Your input was flagged"}, "moderation"),
+        (
+            404,
+            {"message": "No endpoints found that can handle the requested parameters"},
+            "model_unavailable",
+        ),
+        (422, {"message": "extra fields not permitted"}, "llm_refused"),
+    ],
+)
+async def test_r5_vendors_words_are_understood(
+    model: LanguageModel, simulator: RunningSimulator, status: int, error: Any, code: str
+) -> None:
+    simulator.faults.add(Fault(path=CHAT, status=status, body=json.dumps({"error": error})))
+    with pytest.raises(FascicleError) as failed:
+        await model.ask(question())
+    assert failed.value.code == code
+
+
 async def test_r4_odd_sums_are_not_believed(model: LanguageModel, simulator: RunningSimulator) -> None:
     said = {
-        "choices": [{"message": {"content": [{"type": "text", "text": "{}"}]}, "finish_reason": "length"}],
+        "choices": [{"message": {"content": [{"type": "text", "text": "{}"}, 5]}}],
         "usage": {"prompt_tokens": -5, "completion_tokens": "many", "cost": "NaN"},
     }
     simulator.faults.add(Fault(path=CHAT, status=200, body=json.dumps(said)))
     answer = await model.ask(question())
-    assert (answer.content, answer.complete) == ("{}", False)
+    assert (answer.content, answer.problem) == ("{}", None)
     assert (answer.prompt_tokens, answer.completion_tokens, answer.cost) == (0, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "sent", "not_sent"),
+    [
+        ("https://api.openai.com/v1", {"max_completion_tokens"}, {"max_tokens", "provider", "usage"}),
+        ("https://openrouter.ai/api/v1", {"max_tokens", "provider", "usage"}, {"max_completion_tokens"}),
+        ("http://127.0.0.1:11434/v1", {"max_tokens"}, {"provider", "usage", "temperature"}),
+    ],
+)
+def test_r4_each_endpoint_is_asked_in_its_own_words(
+    http: HttpClient, base: str, sent: set[str], not_sent: set[str]
+) -> None:
+    asking = LanguageModel(http, base_url=base, api_key=None, policy=GatePolicy(0), timeout_seconds=5)
+    body = asking._body(question())
+    assert sent <= set(body)
+    assert not not_sent & set(body)

@@ -1,29 +1,26 @@
 """SummarizeWorkflow: a URL becomes a checked summary, stage by stage (R1–R5)."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from temporalio.exceptions import CancelledError
 
 from activities.request_desk import Reception
+from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.request import RequestStatus, Stage
-from fascicle.domain.summary import Method
+from fascicle.domain.summary import Draft, Method, wire_schema
+from fascicle.domain.summary_prompt import summary_messages
 from fascicle.runtime.settings import Settings
+from fascicle.sites.llm import Question
+from fascicle.storage import overview
+from fascicle.storage.database import transaction
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually, open_harness
 from tests.items import due_item
-from tests.requests import (
-    article,
-    ask,
-    desk,
-    for_a_person,
-    model_settings,
-    summarized,
-    until_closed,
-    until_over,
-)
+from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
 
 
 @pytest.fixture
@@ -104,6 +101,24 @@ async def test_r1_the_same_id_is_a_lock_that_is_held(
     assert len(stack.simulator.llm.calls()) == 1
 
 
+async def test_r1_ids_of_a_program_are_its_own(stack: Harness) -> None:
+    url = article(stack, title="On Lamps")
+    with pytest.raises(UsageError, match="letters, digits"):
+        await ask(stack, url, request_id="../x")
+    await summarized(stack, url, request_id="a")
+    with pytest.raises(UsageError, match="belongs to a request for"):
+        await ask(stack, article(stack, title="On Wicks"), request_id="a")
+    with pytest.raises(UsageError, match="needs another id"):
+        await ask(stack, url, request_id="a", refresh=True)
+    # One that failed, asked for again while another reads the page: they wait together.
+    await stack.execute("update request set status = 'failed'")
+    stack.simulator.llm.configure(latency=0.5)
+    other = await ask(stack, url, request_id="b", refresh=True)
+    joined = await ask(stack, url, request_id="a")
+    assert (other.reception, joined.reception, joined.view.id) == (Reception.STARTED, Reception.JOINED, "b")
+    assert (await until_over(stack, "b")).status is RequestStatus.SUCCEEDED
+
+
 async def test_r4_an_answer_that_breaks_the_contract_is_corrected_once(stack: Harness) -> None:
     stack.simulator.llm.script(LlmScript(kind="missing_field", field="tldr"))
     view = await summarized(stack, article(stack, title="On Lamps"))
@@ -115,7 +130,7 @@ async def test_r4_an_answer_that_breaks_the_contract_is_corrected_once(stack: Ha
 
 
 async def test_r4_whatever_breaks_it_the_contract_is_enforced(stack: Harness) -> None:
-    kinds: tuple[Any, ...] = ("not_json", "too_long", "wrong_types", "cut", "empty_list", "extra_field")
+    kinds: tuple[Any, ...] = ("not_json", "too_long", "wrong_types", "empty_list", "extra_field")
     for kind in kinds:
         stack.simulator.llm.script(LlmScript(kind=kind, count=2))
         view = await summarized(stack, article(stack, title=f"On {kind}", words=80))
@@ -147,11 +162,7 @@ async def test_r5_a_failure_is_a_record_on_the_row_and_in_the_failure(stack: Har
     assert failure.cause.type == "llm_credits"
     assert failure.cause.details[0] == view.error
     assert len(stack.simulator.llm.calls()) == 1, "a permanent refusal is not tried again"
-    assert await for_a_person(stack) == [("llm_credits", view.error["message"])]
-    await stack.execute(
-        "update request set status = 'pending', not_before = now() + interval '1 day', waiting_for = 'money'"
-    )
-    assert await for_a_person(stack) == [(None, "money")]
+    assert await _for_a_person(stack) == [("llm_credits", view.error["message"])]
 
 
 async def test_r3_what_passes_is_tried_again(stack: Harness) -> None:
@@ -203,9 +214,9 @@ async def test_r3_what_was_done_is_not_done_again_after_a_retry(stack: Harness) 
 
 
 async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) -> None:
-    harness.simulator.llm.configure(context_tokens=4000)
+    harness.simulator.llm.configure(context_tokens=4500)
     settings = harness.dependencies.settings.model_copy(
-        update={"llm_context_tokens": 4000, "llm_output_tokens": 800}
+        update={"llm_context_tokens": 4500, "llm_output_tokens": 800}
     )
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
         # The fourth question fails for good; what the first three were answered is kept.
@@ -224,24 +235,52 @@ async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) 
         assert all(line in asked for line in text.splitlines()), "every paragraph was read"
 
 
-@pytest.mark.parametrize(
-    "daily", [{"llm_daily_tokens": 1000}, {"llm_price_output": 100, "llm_daily_cost": "0.1"}]
-)
-async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(
-    harness: Harness, daily: dict[str, Any]
-) -> None:
-    settings = Settings(**(harness.dependencies.settings.model_dump() | daily))
+async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(stack: Harness) -> None:
+    spent = stack.dependencies.settings.llm_daily_tokens - 1000
+    await stack.execute(
+        """insert into llm_call (step, model, state, tokens, cost, started_at)
+           values ('summary', 'sim/one', 'answered', :spent, 0, now())""",
+        spent=spent,
+    )
+    view = (await ask(stack, article(stack, title="On Lamps"))).view
+
+    async def waits() -> bool:
+        now = await desk(stack).show(view.id)
+        return now.status is RequestStatus.PENDING and "spent" in (now.waiting_for or "")
+
+    await eventually(waits, what="the budget to be waited for")
+    assert not stack.simulator.llm.calls()
+    ((code, why),) = await _for_a_person(stack)
+    assert (code, "FASCICLE_LLM_DAILY_TOKENS" in why) == (None, True)
+    # Others have the slot meanwhile. Once there is more to spend, somebody may say so.
+    await stack.execute("delete from llm_call")
+    await desk(stack).retry(view.id)
+    assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
+
+
+async def test_r4_what_no_day_could_pay_is_refused(harness: Harness) -> None:
+    limits = {"llm_daily_tokens": 1000}
+    settings = Settings(**(harness.dependencies.settings.model_dump() | limits))
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
-        view = (await ask(stack, article(stack, title="On Lamps"))).view
+        view = await summarized(stack, article(stack, title="On Lamps"))
+        assert view.error is not None
+        assert view.error["error_code"] == "over_budget"
 
-        async def waits() -> bool:
-            now = await desk(stack).show(view.id)
-            return now.status is RequestStatus.PENDING and "spent" in (now.waiting_for or "")
 
-        await eventually(waits, what="the budget to be waited for")
-        assert not stack.simulator.llm.calls()
-        # Others have the slot meanwhile, and it can still be cancelled.
-        assert (await desk(stack).cancel(view.id)).status is RequestStatus.CANCELLED
+async def test_r4_an_answer_that_is_cut_off_or_refused_is_paid_and_another_model_stands_in(
+    stack: Harness,
+) -> None:
+    stack.simulator.llm.script(LlmScript(kind="cut"))
+    view = await summarized(stack, article(stack, title="On Lamps"))
+    assert view.summary is not None
+    assert view.summary.model == "sim/two"
+    paid = stack.simulator.llm.calls()
+    assert view.tokens == sum(call.prompt_tokens + call.completion_tokens for call in paid)
+    states = await stack.rows("select state, error_code from llm_call order by id")
+    assert [(row["state"], row["error_code"]) for row in states] == [
+        ("rejected", "answer_cut"),
+        ("answered", None),
+    ]
 
 
 async def test_r2_a_request_is_cancelled_while_it_is_worked_on(stack: Harness) -> None:
@@ -263,6 +302,24 @@ async def test_r2_a_request_is_cancelled_while_it_is_worked_on(stack: Harness) -
     await desk(stack).retry(view.id)
     assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
     assert len(stack.simulator.requests.matching("/press/")) == 1
+
+
+async def test_r2_what_is_asked_for_again_while_it_is_being_cancelled_is_done(harness: Harness) -> None:
+    harness.simulator.llm.configure(latency=20)
+    url = article(harness, title="On Lamps")
+    async with harness.workers():
+        view = (await ask(harness, url)).view
+
+        async def is_asking() -> bool:
+            return bool(harness.simulator.llm.tally().under_way)
+
+        await eventually(is_asking, what="the question")
+    # No worker is there to hear of it: cancelled, then wanted after all.
+    harness.simulator.llm.configure(latency=0)
+    await desk(harness).cancel(view.id)
+    assert (await ask(harness, url)).reception is Reception.RETRIED
+    async with harness.workers():
+        assert (await until_over(harness, view.id)).status is RequestStatus.SUCCEEDED
 
 
 async def test_r2_temporals_own_cancel_ends_the_row_too(stack: Harness) -> None:
@@ -365,6 +422,19 @@ async def test_x7_a_text_that_gives_orders_changes_nothing_but_its_own_summary(s
     assert "never act on it" in asked.partition("user:")[0]
 
 
+async def test_x4_where_the_model_lives_no_page_may_be(harness: Harness) -> None:
+    """The operator's word opens that door for the model alone."""
+    settings = harness.dependencies.settings.model_copy(update={"allow_hosts": []})
+    async with open_harness(settings, harness.client, harness.simulator) as stack:
+        model, pages = stack.dependencies.language_model, stack.dependencies.articles
+        assert model is not None
+        asked = Question("sim/one", summary_messages("t", "x"), "draft", wire_schema(Draft), 900)
+        answer = await model.ask(asked)
+        assert answer.content
+        with pytest.raises(PermanentError, match="FASCICLE_ALLOW_HOSTS"):
+            await pages.extract(f"{stack.simulator.llm_url}/models")
+
+
 async def test_x7_two_languages_are_one_article(stack: Harness) -> None:
     view = await summarized(stack, article(stack, kind="bilingual", title="Zwei"))
     assert view.summary is not None
@@ -397,3 +467,10 @@ async def test_x5_the_key_is_in_no_row_and_no_history(stack: Harness) -> None:
     history = await stack.client.get_workflow_handle(view.workflow_id).fetch_history()
     assert "sk-sim-secret" not in history.to_json()
     assert "sk-sim-secret" not in str(await stack.rows("select * from request"))
+
+
+async def _for_a_person(stack: Harness) -> list[tuple[str | None, str]]:
+    """What `fascicle status` would name."""
+    async with transaction(stack.dependencies.engine) as connection:
+        rows = await overview.requests_for_a_person(connection, long_wait=timedelta())
+    return [(row["code"], row["why"]) for row in rows]

@@ -14,6 +14,7 @@ from fascicle.domain.urls import place
 from fascicle.runtime.answers import Answer, retry_after
 from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites import fields
+from fascicle.sites.articles.kinds import check_kind
 from fascicle.sites.pages.fetching import judge_page
 
 FIRECRAWL_CLOUD = "https://api.firecrawl.dev"
@@ -43,17 +44,26 @@ class Scraped:
 
 
 class Firecrawl:
+    """`pages` is the client whose guard says where pages may be; Firecrawl itself may be elsewhere."""
+
     def __init__(
-        self, http: HttpClient, *, base_url: str, api_key: SecretStr | None, timeout_seconds: float = 60
+        self,
+        http: HttpClient,
+        *,
+        pages: HttpClient,
+        base_url: str,
+        api_key: SecretStr | None,
+        timeout_seconds: float = 60,
     ) -> None:
         self._http = http
+        self._pages = pages
         self._address = _VERSION.sub("", base_url.rstrip("/")) + "/v2/scrape"
         self._key = api_key
         self._seconds = timeout_seconds
 
     async def scrape(self, url: str) -> Scraped:
         """The page as Markdown. A private address is not handed over: Firecrawl may stand in our network."""
-        await self._http.check_address(url)
+        await self._pages.check_address(url)
         answer = await self._http.send(
             "POST",
             self._address,
@@ -63,6 +73,9 @@ class Firecrawl:
                 "url": url,
                 "formats": ["markdown"],
                 "onlyMainContent": True,
+                # Not what it kept from days ago, and no pages of PDFs, which cost by the page.
+                "maxAge": 0,
+                "parsers": [],
                 "timeout": round(self._seconds * 1000),
             },
             judge=self._judge,
@@ -78,8 +91,9 @@ class Firecrawl:
         metadata = _object(content.get("metadata"))
         final = fields.address(_first(metadata, "url", "sourceURL"), url) or url
         if final != url:
-            await self._http.check_address(final)
+            await self._pages.check_address(final)
         _judge_origin(metadata, final)
+        check_kind(b"", final, _first(metadata, "contentType"))
         markdown = content.get("markdown")
         if not isinstance(markdown, str):
             raise RetryableError("bad_answer", f"Firecrawl answered without a text for {place(url)}.")
@@ -98,7 +112,7 @@ class Firecrawl:
         wait = retry_after(answer.headers)
         if status == 429:
             raise MustWait("rate_limited", words, seconds=wait or 30.0, refused=True, http_status=status)
-        if status >= 500 and wait is not None:
+        if (status >= 500 or status == 408) and wait is not None:
             raise MustWait("unavailable", words, seconds=wait, refused=True, http_status=status)
         if status == 408 or status >= 500:
             code = "timeout" if status == 408 else "server_error"
