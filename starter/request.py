@@ -132,7 +132,7 @@ def show(request_id: RequestId, as_json: AsJson = False) -> None:
 
 @app.command("retry")
 def retry(request_id: RequestId, as_json: AsJson = False) -> None:
-    """Try again one that failed or was cancelled. What its stages had done is not done, or paid, again."""
+    """Try again one that failed, was cancelled, or waits. What its stages had done is not paid again."""
 
     async def command() -> None:
         async with reach() as r:

@@ -14,7 +14,7 @@ _WORDS = {
     Reception.STARTED: "Asked for",
     Reception.JOINED: "It is being done already; you wait with the others",
     Reception.RETRIED: "It failed before and is tried again; what was done is kept",
-    Reception.LOCK_HELD: "It is being worked on (lock_held); this start was skipped",
+    Reception.LOCK_HELD: "It is being worked on (lock_held): no second start, but it looks again at once",
 }
 
 
