@@ -29,6 +29,7 @@ from activities.publish import PublishActivities
 from activities.reconcile import ReconcileActivities
 from activities.replay import ReplayActivities
 from activities.request import RequestActivities, RequestPolicy
+from activities.request_desk import open_request_desk
 from activities.request_summary import Summarizer, SummaryPolicy
 from activities.source import SourceActivities
 from activities.storage_cleanup import StorageCleanupActivities
@@ -94,7 +95,8 @@ def activities_by_queue(
     )
     feed = FeedActivities(engine, dependencies.feeds, feed_books(settings), metrics)
     fic = _fic_activities(client, dependencies, metrics)
-    enrich = EnrichActivities(engine, dependencies.pages, metrics)
+    desk = open_request_desk(dependencies, client) if settings.enrich_summarize else None
+    enrich = EnrichActivities(engine, dependencies.pages, metrics, desk)
     request = _request_activities(client, dependencies, metrics)
     discord = DiscordActivities(
         engine, FicPlanner(engine, fic_policy(settings)), dependencies.discord, dependencies.vault

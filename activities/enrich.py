@@ -7,10 +7,12 @@ from typing import TypeVar
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
+from temporalio.service import RPCError
 
 from activities.heartbeat import heartbeating
 from activities.looking_after import EnrichItemInput
 from activities.metrics import Metrics
+from activities.request_desk import Asked, RequestDesk
 from activities.source import Wait, as_wait
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait
 from fascicle.domain.item_page import (
@@ -58,10 +60,15 @@ class GiveUpInput(BaseModel):
 
 
 class EnrichActivities:
-    def __init__(self, engine: AsyncEngine, pages: Pages, metrics: Metrics) -> None:
+    """`desk`: where summaries are asked for, if every item is to have one."""
+
+    def __init__(
+        self, engine: AsyncEngine, pages: Pages, metrics: Metrics, desk: RequestDesk | None = None
+    ) -> None:
         self._engine = engine
         self._pages = pages
         self._metrics = metrics
+        self._desk = desk
 
     @activity.defn
     async def enrich_item(self, enrich: EnrichInput) -> EnrichResult:
@@ -76,6 +83,8 @@ class EnrichActivities:
                 found = await self._look_at(item, steps)
             except MustWait as wait:
                 return await self._put_off(item, wait, enrich.now)
+            # Asked for twice it is one request; after the item is done, nobody would ask.
+            await self._have_summarised(item)
             await self._keep(item, found, enrich.now)
         return EnrichResult(
             done=True, found=_known(found), failed=[f"{e.step}: {e.code}" for e in found.errors]
@@ -127,6 +136,16 @@ class EnrichActivities:
     ) -> str | None:
         declared = declared_language(item, page)
         return declared or await steps.attempt("language", self._pages.language(texts.longest))
+
+    async def _have_summarised(self, item: EnrichableItem) -> None:
+        """By a request like any other, which waits for its turn and the day's budget. What it comes to is its
+        own business: the item has a lead."""
+        if self._desk is None or item.url is None or not self._pages.has_page(item.url):
+            return
+        try:
+            await self._desk.submit(Asked(url=item.url, item_id=item.id))
+        except (FascicleError, RPCError) as error:
+            log.warning("item_not_summarised", item_id=item.id, error=str(error))
 
     async def _put_off(self, item: EnrichableItem, wait: MustWait, now: datetime) -> EnrichResult:
         async with transaction(self._engine) as connection:

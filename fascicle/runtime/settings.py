@@ -236,6 +236,8 @@ class Settings(BaseSettings):
     """Processes that read feeds. None: a thread of the worker does."""
     enrich: bool = True
     """Look at the page behind each item that reached an inbox: picture, length, language, reading time."""
+    enrich_summarize: bool = False
+    """Have each such page summarised, too (docs/requests.md); a model is paid for each of them."""
     enrich_interval_seconds: float = Field(2, ge=0)
     """Between two such requests to one host."""
     run_kept_days: Seconds = 30

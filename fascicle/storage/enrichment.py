@@ -14,8 +14,12 @@ from fascicle.sites.sanitise import plain_line
 _LONGEST_LEAD = 1000
 _MOST_ERRORS = 10
 
+_IS_SUMMARISED = (
+    "exists (select 1 from request r join summary s on s.request_id = r.id where r.item_id = item.id)"
+)
+
 # Once more changes nothing: a gap that was filled is none any longer, the rest is written as it was.
-_RECORD = text(r"""
+_RECORD = text(rf"""
 update item set
   title = case when title ~* '^\s*((https?://|www\.)\S*)?\s*$' then coalesce(:title, title) else title end,
   author = coalesce(author, :author),
@@ -24,8 +28,8 @@ update item set
   duration_seconds = coalesce(duration_seconds, :duration_seconds),
   language = coalesce(language, :language),
   published_at = coalesce(published_at, :published_at),
-  lead = case when lead_kind = 'model' then lead else :lead end,
-  lead_kind = case when lead_kind = 'model' then lead_kind else :lead_kind end,
+  lead = case when {_IS_SUMMARISED} then lead else :lead end,
+  lead_kind = case when {_IS_SUMMARISED} then lead_kind else :lead_kind end,
   words = :words, reading_minutes = :reading_minutes,
   metadata = :metadata, enrich = 'done', enriched_at = :now
 where id = :id and enrich in ('due', 'failed')

@@ -112,3 +112,13 @@ async def test_i5_an_item_that_nobody_is_at_gets_its_workflow_once(stack: Harnes
     stack.simulator.faults.release(page.id)
     await stack.client.get_workflow_handle(enrich_workflow_id(item)).result()
     assert (await item_row(stack, item))["enrich"] == "done"
+
+
+@pytest.mark.parametrize("overrides", [{"enrich": True, "enrich_summarize": True}])
+async def test_i5_every_item_is_summarised_where_that_is_wanted(stack: Harness) -> None:
+    serve(stack, "/pages/9", ARTICLE)
+    item = await due_item(stack, f"{stack.simulator.url}/pages/9", summary="<p>Words of its feed, a few.</p>")
+    await enrich(stack, item)
+    await eventually(lambda: stack.value("select document from summary"), what="the summary")
+    kept = await stack.value("select document->>'summary_250' from summary")
+    assert await stack.value("select lead from item where id = :id", id=item) == kept
