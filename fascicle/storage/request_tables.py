@@ -53,6 +53,7 @@ request = Table(
     Index("ix_request_queue", "queued_at", "id", postgresql_where=text(_OPEN)),
     Index("ix_request_url_hash_created_at", "url_hash", "created_at"),
     Index("ix_request_created_at", "created_at"),
+    Index("ix_request_item_id", "item_id", postgresql_where=text("item_id is not null")),
 )
 
 # The result of extracting.

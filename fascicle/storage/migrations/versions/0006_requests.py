@@ -48,6 +48,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_request_created_at", "request", ["created_at"], unique=False)
     op.create_index(
+        "ix_request_item_id",
+        "request",
+        ["item_id"],
+        unique=False,
+        postgresql_where=sa.text("item_id is not null"),
+    )
+    op.create_index(
         "ix_request_queue",
         "request",
         ["queued_at", "id"],
