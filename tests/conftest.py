@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 import asyncpg
 import hypothesis
 import pytest
+import structlog
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
@@ -102,6 +104,18 @@ def _no_settings_from_outside() -> Iterator[None]:
             if name.startswith(("FASCICLE_", "TEMPORAL_")) or name == "DATABASE_URL":
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _logs_stay_as_they_are() -> Iterator[None]:
+    """A command that runs in this process sets them up for itself; later tests want to read theirs."""
+    before, root = structlog.get_config(), logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    if structlog.get_config() != before:
+        structlog.configure(**before)
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -338,7 +338,7 @@ async def test_r6_no_more_are_worked_on_than_the_setting_says(harness: Harness) 
     settings = harness.dependencies.settings.model_copy(update={"request_concurrency": 3})
     harness.simulator.llm.configure(latency=0.02)
     async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
-        urls = [article(stack, title=f"On Lamp {n}", words=80) for n in range(25)]
+        urls = [article(stack, title=f"On Lamp {n}", words=80) for n in range(12)]
         views = [one.view for one in await asyncio.gather(*(ask(stack, url) for url in urls))]
         most = 0
 
