@@ -147,41 +147,42 @@ class RequestDesk:
         self, connection: AsyncConnection, asked: Asked, url: str, page: str, now: datetime
     ) -> tuple[dict[str, Any], Reception]:
         """The request that answers, and how it comes to. Hold the page's lock."""
-        own = await self._of_that_id(connection, asked, page)
-        if own is not None and (asked.refresh and own["status"] == RequestStatus.SUCCEEDED):
-            raise UsageError("already_done", f"Request {own['id']} is done: --refresh needs another id.")
-        if own is not None and own["status"] in OPEN:
-            return own, Reception.LOCK_HELD
-        if there := await requests.newest_of(connection, page, *OPEN):
-            return there, Reception.JOINED
-        if own is not None:
-            return own, await self._taken_up(connection, own, now, Reception.LOCK_HELD)
-        ended = (RequestStatus.SUCCEEDED, RequestStatus.FAILED, RequestStatus.CANCELLED)
-        if not asked.refresh and asked.request_id is None:
-            done = await requests.newest_of(connection, page, RequestStatus.SUCCEEDED)
-            if done or (done := await requests.newest_of(connection, page, *ended)):
-                return done, await self._taken_up(connection, done, now, Reception.JOINED)
-        elif not asked.refresh and (done := await requests.newest_of(connection, page, ended[0])):
-            return done, Reception.CACHED
+        there = await self._answering(connection, asked, page)
+        if there is not None:
+            return there, await self._taken_up(connection, asked, there, now)
         request_id = asked.request_id or new_id()
         made = await requests.insert(
-            connection,
-            request_id,
-            url=url,
-            url_hash=page,
-            correlation_id=new_id(),
-            now=now,
+            connection, request_id, url=url, url_hash=page, correlation_id=new_id(), now=now
         )
         if not made:
             raise UsageError("id_taken", f"The id {request_id} was given to another request just now.")
         return await self._row(connection, request_id), Reception.STARTED
 
+    async def _answering(self, connection: AsyncConnection, asked: Asked, page: str) -> dict[str, Any] | None:
+        """Of the requests for that page: the one of that id, one that is being done, one that is done, one
+        that failed. None: it takes a new one."""
+        own = await self._of_that_id(connection, asked, page)
+        if own is not None and asked.refresh and own["status"] == RequestStatus.SUCCEEDED:
+            raise UsageError("already_done", f"Request {own['id']} is done: --refresh needs another id.")
+        if own is not None and own["status"] in OPEN:
+            return own
+        there = await requests.newest_of(connection, page, *OPEN) or own
+        if there is None and not asked.refresh:
+            there = await requests.newest_of(connection, page, RequestStatus.SUCCEEDED)
+            if there is None and asked.request_id is None:
+                there = await requests.newest_of(
+                    connection, page, RequestStatus.FAILED, RequestStatus.CANCELLED
+                )
+        return there
+
     async def _taken_up(
-        self, connection: AsyncConnection, row: dict[str, Any], now: datetime, if_open: Reception
+        self, connection: AsyncConnection, asked: Asked, row: dict[str, Any], now: datetime
     ) -> Reception:
         if row["status"] == RequestStatus.SUCCEEDED:
             return Reception.CACHED
-        return Reception.RETRIED if await requests.reopen(connection, row["id"], now) else if_open
+        if await requests.reopen(connection, row["id"], now):
+            return Reception.RETRIED
+        return Reception.LOCK_HELD if row["id"] == asked.request_id else Reception.JOINED
 
     async def _of_that_id(
         self, connection: AsyncConnection, asked: Asked, page: str

@@ -39,6 +39,7 @@ _MOST_REFUSALS = 20
 # Workers that die over one stage: a page may be the reason.
 _MOST_LOST = 5
 _OUR_FAULT_SECONDS = 2.0
+_TELL_AGAIN_SECONDS = 60.0
 _USUAL_REST = timedelta(milliseconds=500)
 _ONCE = RetryPolicy(maximum_attempts=1)
 _STAGES = {
@@ -246,10 +247,21 @@ class SummarizeWorkflow:
 
     async def _tell(self) -> None:
         """Messages to those who asked, until each is settled, or somebody asks anew."""
-        while (told := await self._deliver()).next_attempt_seconds is not None and not self._look_again:
-            await self._wait(told.next_attempt_seconds, "until the next message is due")
+        while (rest := await self._deliver()) is not None and not self._look_again:
+            self._continue_as_new_if_suggested()
+            await self._wait(rest, "until the next message is due")
 
-    async def _deliver(self) -> DeliverResult:
+    async def _deliver(self) -> float | None:
+        """Seconds until there is more to deliver. What cannot be delivered now is not given up."""
+        try:
+            told = await self._execute_delivery()
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return _TELL_AGAIN_SECONDS
+        return told.next_attempt_seconds
+
+    async def _execute_delivery(self) -> DeliverResult:
         return await workflow.execute_activity_method(
             NotifyActivities.deliver_due,
             DeliverInput(job_key=request_workflow_id(self._request.request_id), now=workflow.now()),

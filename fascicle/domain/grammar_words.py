@@ -10,6 +10,7 @@ thing things this those though three through time together under until upon very
 where whether which while whole whose will with within without would year years your
 """
 _GERMAN = """
+dabei daher darauf darüber davon dafür drei fünf ganz heute jedoch seinem vier weil während zwei
 aber alle allem allen aller alles also andere anderen auch beim bereits damit dann dass dazu dein denn
 deren diese diesem diesen dieser dieses doch dort durch eine einem einen einer eines einige etwa etwas
 euch gegen habe haben hatte hatten hier ihre ihrem ihren ihrer immer jede jedem jeden jeder jedes jetzt
