@@ -7,6 +7,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from temporalio.envconfig import ClientConfig
 
+from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.settings import Settings
 from starter.context import effective_settings, run, temporal_is_named
 from starter.options import AsJson
@@ -27,7 +28,9 @@ def config(as_json: AsJson = False) -> None:
 
 def _ours(settings: Settings) -> dict[str, Any]:
     values = settings.model_dump(mode="json", exclude={"database_url", "site_variables"})
-    named = {f"FASCICLE_{name.upper()}": value for name, value in values.items()}
+    # What is common to all first, though it is declared after the part.
+    names = sorted(values, key=lambda name: name in RequestSettings.model_fields)
+    named = {f"FASCICLE_{name.upper()}": values[name] for name in names}
     return {"DATABASE_URL": _without_password(settings.database_url), **named, **settings.site_variables}
 
 

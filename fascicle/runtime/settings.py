@@ -3,71 +3,30 @@
 import os
 import re
 from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from dotenv import load_dotenv
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from fascicle.domain.ao3 import FLOOR_SECONDS, ao3_floor
-from fascicle.domain.article import MIN_WORDS
 from fascicle.domain.breaker import BreakerPolicy
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy, one_at_a_time
-from fascicle.domain.request import RetryRule
-from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.channels import SAFE_SCHEMAS
+from fascicle.runtime.request_settings import RequestSettings
+from fascicle.runtime.setting_types import BaseUrl, CommaFloats, CommaList, Port, Range, Seconds
 from fascicle.storage.database import asyncpg_url
 from fascicle.storage.vault import parse_keys
-
-
-def _split(value: Any) -> Any:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-def _http_base(value: str) -> str:
-    try:
-        parse_http_url(value)
-    except UsageError as error:
-        raise ValueError(error.message) from error
-    return value.rstrip("/")
 
 
 def _site_variables() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("FASCICLE_SITE_") and value}
 
 
-CommaList = Annotated[list[str], NoDecode, BeforeValidator(_split)]
-CommaFloats = Annotated[list[Annotated[float, Field(ge=0)]], NoDecode, BeforeValidator(_split)]
-
-
-def _ordered(value: list[float]) -> list[float]:
-    if len(value) == 1:
-        value = value * 2
-    if len(value) != 2 or value[0] > value[1]:
-        raise ValueError("must be two numbers, the smaller first: 10,20")
-    return value
-
-
-Range = Annotated[CommaFloats, AfterValidator(_ordered)]
-BaseUrl = Annotated[str, BeforeValidator(_http_base)]
-Seconds = Annotated[float, Field(gt=0)]
-Port = Annotated[int, Field(ge=0, le=65535)]
-
-
-class Settings(BaseSettings):
+class Settings(RequestSettings, BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="FASCICLE_",
         extra="ignore",
@@ -247,48 +206,6 @@ class Settings(BaseSettings):
     item_kept_days: Seconds = 365
     """How long an item stays that everybody archived and that its feeds no longer list."""
 
-    firecrawl_url: BaseUrl | None = None
-    """Set, or its key: articles are fetched by Firecrawl (its cloud unless the URL says otherwise)."""
-    firecrawl_api_key: SecretStr | None = None
-    firecrawl_timeout_seconds: Seconds = 60
-    article_interval_seconds: float = Field(2, ge=0)
-    """Between two requests for articles to one host."""
-    article_min_words: int = Field(MIN_WORDS, ge=1)
-    """A text with fewer is no article; two Chinese or Japanese characters count as one."""
-    article_processes: int = Field(1, ge=0, le=16)
-    """Processes that read articles. None: a thread of the worker does."""
-
-    request_concurrency: int = Field(5, ge=1)
-    """Requests that are worked on at once, by all workers together."""
-    request_kept_days: Seconds = 90
-    """How long texts and answers of finished requests are kept, and those that failed; summaries stay."""
-    retry_attempts: int = Field(3, ge=1)
-    """Of each stage of a request: how often it is tried, the rest before the second attempt, which doubles
-    before each further one up to a longest, and by which share it is longer or shorter."""
-    retry_base_delay_ms: float = Field(500, ge=0)
-    retry_max_delay_ms: float = Field(5000, ge=0)
-    retry_jitter_ratio: float = Field(0.2, ge=0, le=1)
-
-    llm_url: BaseUrl | None = None
-    """An OpenAI-compatible endpoint that writes summaries. Unset, and no key either: they are extractive."""
-    llm_api_key: SecretStr | None = None
-    llm_models: CommaList = []
-    """The first one writes; the others stand in, in this order, when it cannot."""
-    llm_timeout_seconds: Seconds = 120
-    llm_interval_seconds: float = Field(0, ge=0)
-    """Between two questions to one model."""
-    llm_context_tokens: int = Field(32_000, ge=2000)
-    """The smallest window of these models: longer texts are summarised in parts."""
-    llm_output_tokens: int = Field(3000, ge=500)
-    llm_price_input: Decimal = Field(Decimal(0), ge=0)
-    """Per million tokens: what a question may cost, and what it did where the endpoint does not say."""
-    llm_price_output: Decimal = Field(Decimal(0), ge=0)
-    llm_daily_tokens: int = Field(2_000_000, ge=0)
-    """What all requests of a day (UTC) may use and cost; the rest waits for the next day. 0: no limit."""
-    llm_daily_cost: Decimal = Field(Decimal(0), ge=0)
-    llm_request_tokens: int = Field(300_000, ge=1000)
-    """What one request may use; a longer text is refused."""
-
     discord_url: BaseUrl = "https://discord.com/api/v10"
     discord_public_key: str | None = None
     """Set: the ops server answers Discord's interactions (docs/discord.md)."""
@@ -336,14 +253,6 @@ class Settings(BaseSettings):
             raise ValueError("must be one line of plain ASCII text")
         return value
 
-    @field_validator("firecrawl_api_key", "llm_api_key")
-    @classmethod
-    def _one_word(cls, value: SecretStr | None) -> SecretStr | None:
-        key = value.get_secret_value() if value else ""
-        if not key.isascii() or any(not 33 <= ord(char) < 127 for char in key):
-            raise ValueError("must be one word of plain ASCII")
-        return value
-
     @field_validator("database_url")
     @classmethod
     def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
@@ -387,22 +296,6 @@ class Settings(BaseSettings):
         floor = ao3_floor(self.ao3_url, self.allow_hosts)
         if not self.ao3_interval_seconds >= floor:
             raise ValueError(f"FASCICLE_AO3_INTERVAL_SECONDS: must be {floor:g} or more for {self.ao3_url}")
-        return self
-
-    @model_validator(mode="after")
-    def _a_model_for_the_endpoint(self) -> "Settings":
-        if (self.llm_url is not None or self.llm_api_key is not None) and not self.llm_models:
-            raise ValueError("FASCICLE_LLM_MODELS: name at least one model, such as openai/gpt-5-mini")
-        least = 2 * self.llm_output_tokens + 2500  # a draft, its correction, and some text
-        if self.llm_context_tokens < least:
-            raise ValueError(
-                f"FASCICLE_LLM_CONTEXT_TOKENS: must be {least} or more for that FASCICLE_LLM_OUTPUT_TOKENS"
-            )
-        if self.llm_daily_cost and not (self.llm_price_input or self.llm_price_output):
-            raise ValueError(
-                "FASCICLE_LLM_DAILY_COST: needs FASCICLE_LLM_PRICE_INPUT and FASCICLE_LLM_PRICE_OUTPUT, so "
-                "that what a question may cost is known before it is asked"
-            )
         return self
 
     @property
@@ -460,20 +353,6 @@ class Settings(BaseSettings):
     def page_gate(self) -> GatePolicy:
         """Of each host whose pages items lead to."""
         return GatePolicy(self.enrich_interval_seconds)
-
-    @property
-    def article_gate(self) -> GatePolicy:
-        """Of each host that has articles."""
-        return GatePolicy(self.article_interval_seconds)
-
-    @property
-    def request_retry(self) -> RetryRule:
-        return RetryRule(
-            attempts=self.retry_attempts,
-            base_seconds=self.retry_base_delay_ms / 1000,
-            max_seconds=self.retry_max_delay_ms / 1000,
-            jitter=self.retry_jitter_ratio,
-        )
 
     @property
     def fic_bases(self) -> dict[str, str]:

@@ -1,0 +1,96 @@
+"""Settings of requests (docs/requests.md): articles, models and what they may cost, attempts."""
+
+from decimal import Decimal
+from typing import Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings
+
+from fascicle.domain.article import MIN_WORDS
+from fascicle.domain.gate import GatePolicy
+from fascicle.domain.request import RetryRule
+from fascicle.runtime.setting_types import BaseUrl, CommaList, Seconds
+
+
+class RequestSettings(BaseSettings):
+    """A part of `Settings`, where the rest of what they have in common is."""
+
+    firecrawl_url: BaseUrl | None = None
+    """Set, or its key: articles are fetched by Firecrawl (its cloud unless the URL says otherwise)."""
+    firecrawl_api_key: SecretStr | None = None
+    firecrawl_timeout_seconds: Seconds = 60
+    article_interval_seconds: float = Field(2, ge=0)
+    """Between two requests for articles to one host."""
+    article_min_words: int = Field(MIN_WORDS, ge=1)
+    """A text with fewer is no article; two Chinese or Japanese characters count as one."""
+    article_processes: int = Field(1, ge=0, le=16)
+    """Processes that read articles. None: a thread of the worker does."""
+
+    request_concurrency: int = Field(5, ge=1)
+    """Requests that are worked on at once, by all workers together."""
+    request_kept_days: Seconds = 90
+    """How long texts and answers of finished requests are kept, and those that failed; summaries stay."""
+    retry_attempts: int = Field(3, ge=1)
+    """Of each stage of a request: how often it is tried, the rest before the second attempt, which doubles
+    before each further one up to a longest, and by which share it is longer or shorter."""
+    retry_base_delay_ms: float = Field(500, ge=0)
+    retry_max_delay_ms: float = Field(5000, ge=0)
+    retry_jitter_ratio: float = Field(0.2, ge=0, le=1)
+
+    llm_url: BaseUrl | None = None
+    """An OpenAI-compatible endpoint that writes summaries. Unset, and no key either: they are extractive."""
+    llm_api_key: SecretStr | None = None
+    llm_models: CommaList = []
+    """The first one writes; the others stand in, in this order, when it cannot."""
+    llm_timeout_seconds: Seconds = 120
+    llm_interval_seconds: float = Field(0, ge=0)
+    """Between two questions to one model."""
+    llm_context_tokens: int = Field(32_000, ge=2000)
+    """The smallest window of these models: longer texts are summarised in parts."""
+    llm_output_tokens: int = Field(3000, ge=500)
+    llm_price_input: Decimal = Field(Decimal(0), ge=0)
+    """Per million tokens: what a question may cost, and what it did where the endpoint does not say."""
+    llm_price_output: Decimal = Field(Decimal(0), ge=0)
+    llm_daily_tokens: int = Field(2_000_000, ge=0)
+    """What all requests of a day (UTC) may use and cost; the rest waits for the next day. 0: no limit."""
+    llm_daily_cost: Decimal = Field(Decimal(0), ge=0)
+    llm_request_tokens: int = Field(300_000, ge=1000)
+    """What one request may use; a longer text is refused."""
+
+    @field_validator("firecrawl_api_key", "llm_api_key")
+    @classmethod
+    def _one_word(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value() if value else ""
+        if not key.isascii() or any(not 33 <= ord(char) < 127 for char in key):
+            raise ValueError("must be one word of plain ASCII")
+        return value
+
+    @model_validator(mode="after")
+    def _a_model_for_the_endpoint(self) -> Self:
+        if (self.llm_url is not None or self.llm_api_key is not None) and not self.llm_models:
+            raise ValueError("FASCICLE_LLM_MODELS: name at least one model, such as openai/gpt-5-mini")
+        least = 2 * self.llm_output_tokens + 2500  # a draft, its correction, and some text
+        if self.llm_context_tokens < least:
+            raise ValueError(
+                f"FASCICLE_LLM_CONTEXT_TOKENS: must be {least} or more for that FASCICLE_LLM_OUTPUT_TOKENS"
+            )
+        if self.llm_daily_cost and not (self.llm_price_input or self.llm_price_output):
+            raise ValueError(
+                "FASCICLE_LLM_DAILY_COST: needs FASCICLE_LLM_PRICE_INPUT and FASCICLE_LLM_PRICE_OUTPUT, so "
+                "that what a question may cost is known before it is asked"
+            )
+        return self
+
+    @property
+    def article_gate(self) -> GatePolicy:
+        """Of each host that has articles."""
+        return GatePolicy(self.article_interval_seconds)
+
+    @property
+    def request_retry(self) -> RetryRule:
+        return RetryRule(
+            attempts=self.retry_attempts,
+            base_seconds=self.retry_base_delay_ms / 1000,
+            max_seconds=self.retry_max_delay_ms / 1000,
+            jitter=self.retry_jitter_ratio,
+        )
