@@ -78,11 +78,60 @@ def _each_once(value: list[Any]) -> list[Any]:
     return list(dict.fromkeys(value))
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _at_first(most: int) -> BeforeValidator:
+    """More than asked for is too much of a good thing: the first count."""
+    return BeforeValidator(lambda value: value[:most] if isinstance(value, list) else value)
 
 
-class Entity(_Strict):
+# What models call the kinds of names, where they do not keep to ours.
+_KINDS = {
+    "person": EntityKind.PERSON, "people": EntityKind.PERSON, "persons": EntityKind.PERSON,
+    "organization": EntityKind.ORGANIZATION, "organizations": EntityKind.ORGANIZATION,
+    "organisation": EntityKind.ORGANIZATION, "organisations": EntityKind.ORGANIZATION,
+    "company": EntityKind.ORGANIZATION, "companies": EntityKind.ORGANIZATION, "org": EntityKind.ORGANIZATION,
+    "place": EntityKind.PLACE, "places": EntityKind.PLACE, "location": EntityKind.PLACE,
+    "locations": EntityKind.PLACE, "country": EntityKind.PLACE, "city": EntityKind.PLACE,
+    "work": EntityKind.WORK, "works": EntityKind.WORK, "product": EntityKind.WORK, "title": EntityKind.WORK,
+}  # fmt: skip
+
+
+def _kind(said: Any) -> EntityKind:
+    return _KINDS.get(str(said).strip().lower(), EntityKind.OTHER)
+
+
+def _entities(said: Any) -> Any:
+    """Names in the shapes that models give them: in lists by kind, as bare names, with a type instead."""
+    if isinstance(said, dict):
+        listed = [(kind, names) for kind, names in said.items() if isinstance(names, list)]
+        said = [{"name": name, "kind": kind} for kind, names in listed for name in names]
+    if not isinstance(said, list):
+        return said
+    return [_entity(one) for one in said]
+
+
+def _entity(said: Any) -> Any:
+    if isinstance(said, str):
+        return {"name": said, "kind": EntityKind.OTHER}
+    if isinstance(said, dict):
+        return said | {"kind": _kind(said.get("kind", said.get("type")))}
+    return said
+
+
+def _language(said: Any) -> Any:
+    """`en` of `en-GB`. One that cannot be told is no reason to pay again."""
+    if not isinstance(said, str):
+        return said
+    code = said.strip().lower().replace("_", "-").partition("-")[0]
+    return code if code.isascii() and code.isalpha() and len(code) in (2, 3) else "und"
+
+
+class _Said(BaseModel):
+    """What is said beside the contract is let fall."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Entity(_Said):
     """Somebody or something the text is about."""
 
     name: Name
@@ -92,29 +141,33 @@ class Entity(_Strict):
 Tag = Annotated[Words, BeforeValidator(_tag), _fits(40), _at_most(40)]
 
 
-class Draft(_Strict):
+class Draft(_Said):
     """What a model is asked for. What can be counted is counted, not asked."""
 
     summary_250: Annotated[Words, _fits(250), _at_most(250)]
     summary_1000: Annotated[Words, _fits(1000), _at_most(1000)]
     tldr: Annotated[Words, _fits(400), _at_most(400)]
-    key_ideas: Annotated[list[Idea], Field(min_length=1, max_length=8, description="1 to 8 of them.")]
+    key_ideas: Annotated[
+        list[Idea], Field(min_length=1, max_length=8, description="1 to 8 of them."), _at_first(8)
+    ]
     topic_tags: Annotated[
         list[Tag],
         Field(min_length=1, max_length=10, description="1 to 10 of them."),
+        _at_first(10),
         AfterValidator(_each_once),
     ]
     entities: Annotated[
-        list[Entity], Field(max_length=20, description="At most 20 of them."), AfterValidator(_each_once)
+        list[Entity],
+        Field(max_length=20, description="At most 20 of them."),
+        _at_first(20),
+        BeforeValidator(_entities),
+        AfterValidator(_each_once),
     ]
     language: Annotated[
         str,
-        BeforeValidator(_tag),
+        BeforeValidator(_language),
         Field(pattern="^[a-z]{2,3}$", description="ISO 639 code of the text's main language."),
-    ]
-
-
-_FIELDS = frozenset({*Draft.model_fields, *Entity.model_fields})
+    ] = "und"
 
 
 class Summary(Draft):
@@ -173,14 +226,13 @@ def _without_fence(content: str) -> str:
 
 
 def _problem(found: Any) -> str:
-    """In our words alone: names that are none of the contract's are the author's, or the text's."""
-    known = [str(part) for part in found["loc"] if isinstance(part, int) or part in _FIELDS]
-    place = ".".join(known) if len(known) == len(found["loc"]) else ".".join([*known, "an unknown field"])
-    return f"{place or 'the answer'}: {found['msg'].removeprefix('Value error, ')[:200]}"
+    """In our words alone: what the answer said, or the text had it say, is not repeated to the model."""
+    place = ".".join(str(part) for part in found["loc"]) or "the answer"
+    return f"{place}: {found['msg'].removeprefix('Value error, ')[:200]}"
 
 
 # Providers refuse these in strict mode; the contract holds to them all the same.
-_NOT_FOR_PROVIDERS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "default", "title"})
+_NOT_FOR_PROVIDERS = frozenset({"minLength", "maxLength", "maxItems", "default", "title"})
 
 
 def wire_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -39,6 +39,33 @@ def test_r4_what_is_only_untidy_is_tidied() -> None:
 
 
 @pytest.mark.parametrize(
+    ("entities", "found"),
+    [
+        ([{"name": "Ilse", "type": "PERSON"}, "Eastmere"], [("Ilse", "person"), ("Eastmere", "other")]),
+        (
+            {"people": ["Ilse"], "locations": ["Eastmere"], "note": "none"},
+            [("Ilse", "person"), ("Eastmere", "place")],
+        ),
+        ([{"name": "Ilse", "kind": "ghost", "age": 7}] * 30, [("Ilse", "other")]),
+        ([], []),
+    ],
+)
+def test_r4_names_are_taken_in_the_shapes_that_models_give_them(
+    entities: Any, found: list[tuple[str, str]]
+) -> None:
+    said = checked_draft(draft(entities=entities)).entities
+    assert [(entity.name, entity.kind.value) for entity in said] == found
+
+
+def test_r4_what_is_said_beside_the_contract_is_let_fall() -> None:
+    said = checked_draft(draft(confidence=1, language="pt-BR", key_ideas=[f"idea {n}" for n in range(20)]))
+    assert (said.language, len(said.key_ideas)) == ("pt", 8)
+    assert "confidence" not in said.model_dump()
+    assert checked_draft(draft(language="English, mostly")).language == "und"
+    assert checked_draft(draft(language=...)).language == "und"
+
+
+@pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"tldr": ...}, "tldr: Field required"),
@@ -46,9 +73,9 @@ def test_r4_what_is_only_untidy_is_tidied() -> None:
         ({"summary_250": ""}, "summary_250: must not be empty"),
         ({"key_ideas": []}, "key_ideas: List should have at least 1 item"),
         ({"key_ideas": "one"}, "key_ideas: Input should be a valid list"),
-        ({"entities": [{"name": "X", "kind": "ghost"}]}, "entities.0.kind: Input should be 'person'"),
-        ({"language": "English"}, "language: String should match pattern"),
-        ({"obey\0 me": 1}, "an unknown field: Extra inputs are not permitted"),
+        ({"entities": [{"kind": "person"}]}, "entities.0.name: Field required"),
+        ({"entities": 5}, "entities: Input should be a valid list"),
+        ({"language": 5}, "language: Input should be a valid string"),
         ({"tldr": "Log in at https://evil.example"}, "tldr: must not contain web addresses"),
     ],
 )

@@ -35,7 +35,7 @@ async def test_r4_an_answer_that_breaks_the_contract_is_corrected_once(stack: Ha
 
 
 async def test_r4_whatever_breaks_it_the_contract_is_enforced(stack: Harness) -> None:
-    kinds: tuple[Any, ...] = ("not_json", "too_long", "wrong_types", "empty_list", "extra_field")
+    kinds: tuple[Any, ...] = ("not_json", "too_long", "wrong_types", "empty_list", "missing_field")
     for kind in kinds:
         stack.simulator.llm.script(LlmScript(kind=kind, count=2))
         view = await summarized(stack, article(stack, title=f"On {kind}", words=80))
