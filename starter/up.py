@@ -66,6 +66,9 @@ def _own_settings() -> dict[str, str]:
     secret = (
         "FASCICLE_DATABASE_URL",
         "FASCICLE_TOKEN_KEYS",
+        # Only workers pay.
+        "FASCICLE_LLM_API_KEY",
+        "FASCICLE_FIRECRAWL_API_KEY",
         "TEMPORAL_API_KEY",
         "TEMPORAL_TLS_CLIENT_KEY_DATA",
     )
