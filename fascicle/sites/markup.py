@@ -37,18 +37,25 @@ def _is_overlong(body: bytes) -> bool:
 def _is_too_deep(body: bytes) -> bool:
     if body.count(b"<") <= _DEEPEST:
         return False
-    depth = 0
-    opened: dict[bytes, int] = {}
-    for closing, name in _TAG.findall(body):
+    depth = _Depth()
+    return any(depth.after(closing, name) > _DEEPEST for closing, name in _TAG.findall(body))
+
+
+class _Depth:
+    """How many tags are open. One that closes what is not open counts for nothing."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._opened: dict[bytes, int] = {}
+
+    def after(self, closing: bytes, name: bytes) -> int:
         if not closing and name not in _VOID:
-            opened[name] = opened.get(name, 0) + 1
-            depth += 1
-        elif opened.get(name, 0):
-            opened[name] -= 1
-            depth -= 1
-        if depth > _DEEPEST:
-            return True
-    return False
+            self._opened[name] = self._opened.get(name, 0) + 1
+            self._depth += 1
+        elif self._opened.get(name, 0):
+            self._opened[name] -= 1
+            self._depth -= 1
+        return self._depth
 
 
 # For pages of anybody, which carry whole pictures and programs in their attributes.
@@ -60,24 +67,15 @@ _MOST_ATTRIBUTES = 2000
 
 def would_take_minutes(body: bytes) -> bool:
     """Whether parsing it would: by its tags, read one by one."""
-    depth, position = 0, 0
-    opened: dict[bytes, int] = {}
+    depth, position = _Depth(), 0
     while match := _MARK.search(body, position):
         comment, declaration, closing, name = match.groups()
         if comment or declaration:
             position = _after(body, b"-->" if comment else b">", match.end())
             continue
         attributes, position = _attributes(body, match.end())
-        if attributes > _MOST_ATTRIBUTES:
-            return True
         name = name.lower()
-        if not closing and name not in _VOID:
-            opened[name] = opened.get(name, 0) + 1
-            depth += 1
-        elif opened.get(name, 0):
-            opened[name] -= 1
-            depth -= 1
-        if depth > _DEEPEST:
+        if attributes > _MOST_ATTRIBUTES or depth.after(closing, name) > _DEEPEST:
             return True
         if not closing and name in _ENDS:
             end = _ENDS[name].search(body, position)

@@ -14,6 +14,7 @@ from fascicle.storage.gate import Slot
 from simulator.server import RunningSimulator
 from tests.harness import settings_for
 from tests.sites.bench import Bench
+from tests.sites.press import Press
 
 
 class OpenGates:
@@ -74,3 +75,16 @@ def sites(simulator: RunningSimulator, http: HttpClient) -> Sites:
 @pytest.fixture
 def bench(http: HttpClient, simulator: RunningSimulator, tmp_path: Path) -> Bench:
     return Bench(http, simulator, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared_press() -> Iterator[Press]:
+    with Press() as press:
+        yield press
+
+
+@pytest.fixture
+def press(shared_press: Press) -> Press:
+    shared_press.replies.clear()
+    shared_press.asked.clear()
+    return shared_press

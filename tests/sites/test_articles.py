@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -31,19 +31,6 @@ GERMAN = (
     "Seine Bücher nahm er mit, vierzig Stück, jedes so schwer wie ein Laib Brot. Zweimal hatte das Hafenamt "
     "danach gefragt, und zweimal hatte er geantwortet, sie seien noch nicht fertig.",
 )
-
-
-@pytest.fixture(scope="module")
-def shared_press() -> Iterator[Press]:
-    with Press() as press:
-        yield press
-
-
-@pytest.fixture
-def press(shared_press: Press) -> Press:
-    shared_press.replies.clear()
-    shared_press.asked.clear()
-    return shared_press
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """R4: Firecrawl's answers, its own failures and those of the pages it fetched."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -35,19 +35,6 @@ Related: [The island that moved](/9)
 - [Ten harbours that you have never seen](/1)
 - [Why the ferry is always late](/2)
 """
-
-
-@pytest.fixture(scope="module")
-def shared_press() -> Iterator[Press]:
-    with Press() as press:
-        yield press
-
-
-@pytest.fixture
-def press(shared_press: Press) -> Press:
-    shared_press.replies.clear()
-    shared_press.asked.clear()
-    return shared_press
 
 
 @pytest.fixture(scope="module")

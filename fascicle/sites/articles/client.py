@@ -1,7 +1,6 @@
 """Articles by their address: fetched by us or by Firecrawl, read in a process of their own, or in a thread if
 there is to be none."""
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
@@ -16,7 +15,7 @@ from fascicle.runtime.http import HttpClient
 from fascicle.sites.articles.firecrawl import Firecrawl
 from fascicle.sites.articles.kinds import check_kind, is_readable
 from fascicle.sites.pages.fetching import PageFetcher
-from fascicle.sites.reading.readers import Readers, too_slow
+from fascicle.sites.reading.readers import Readers, read_in_thread
 
 CHILD = "fascicle.sites.articles.child"
 
@@ -83,11 +82,7 @@ class Articles:
         from fascicle.sites.articles.reading import read_article  # a second to import
 
         reading = partial(read_article, body, url=url, min_words=self._min_words, **request)
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await asyncio.to_thread(reading)
-        except TimeoutError:
-            raise too_slow(body, url, self._seconds) from None
+        return await read_in_thread(reading, body, url=url, seconds=self._seconds)
 
 
 def _is_wanted(headers: Mapping[str, str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Self
 
 from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.feeds.parse import parse_feed
-from fascicle.sites.reading.readers import Readers, too_slow
+from fascicle.sites.reading.readers import Readers, read_in_thread
 
 CHILD = "fascicle.sites.feeds.child"
 
@@ -51,8 +51,4 @@ class FeedReader:
 
     async def _in_thread(self, body: bytes, url: str, content_type: str | None) -> ParsedFeed:
         read = partial(parse_feed, body, url=url, content_type=content_type, max_entries=self._max_entries)
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await asyncio.to_thread(read)
-        except TimeoutError:
-            raise too_slow(body, url, self._seconds) from None
+        return await read_in_thread(read, body, url=url, seconds=self._seconds)

@@ -1,12 +1,14 @@
 """Documents read in child processes; what wears one of them out is told as an error of the document's."""
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.urls import place
 from fascicle.sites.reading.process import Children, Gone
 
+T = TypeVar("T")
 _TRIES = 2
 
 
@@ -43,6 +45,15 @@ class Readers:
             "parser_crashed",
             f"{place(request['url'])} cannot be read: its {len(body)} bytes end the process that reads them.",
         )
+
+
+async def read_in_thread(reading: Callable[[], T], body: bytes, *, url: str, seconds: float) -> T:
+    """Where there are to be no processes. A thread cannot be ended: one that is stuck is left behind."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.to_thread(reading)
+    except TimeoutError:
+        raise too_slow(body, url, seconds) from None
 
 
 def too_slow(body: bytes, url: str, seconds: float) -> PermanentError:
