@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import Priority, RetryPolicy
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
@@ -24,7 +24,7 @@ with workflow.unsafe.imports_passed_through():
         Subscription,
     )
     from activities.fic_plan import FicPlan, FicPlanInput, FicStep
-    from activities.looking_after import FicInput
+    from activities.looking_after import FicInput, fic_priority
     from activities.notify import DeliverInput, NotifyActivities
     from fascicle.domain.fic import FicView
     from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE
@@ -174,7 +174,7 @@ class ParseFicWorkflow:
             heartbeat_timeout=timedelta(seconds=15),
             # Attempts are counted in the row, and a request is never repeated blindly.
             retry_policy=_ONCE,
-            priority=Priority(priority_key=2, fairness_key=self._ref.site),
+            priority=fic_priority(self._ref),
             summary=self._ref.url[:200],
         )
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import Priority, RetryPolicy
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
-    from activities.looking_after import SummarizeInput, fairness_key
+    from activities.looking_after import SummarizeInput, request_priority
     from activities.notify import DeliverInput, DeliverResult, NotifyActivities
     from activities.request import (
         Begun,
@@ -29,7 +29,6 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, request_workflow_id
     from fascicle.domain.request import DONE, OPEN, OUR_FAULTS, PROGRESS, Stage
-    from fascicle.domain.urls import page_host
     from workflows import policies
     from workflows.failures import error_record
 
@@ -170,7 +169,7 @@ class SummarizeWorkflow:
             heartbeat_timeout=timedelta(seconds=15),
             # Attempts are counted here: a worker that dies is none of the page's.
             retry_policy=_ONCE,
-            priority=Priority(priority_key=2, fairness_key=fairness_key(page_host(self._request.url))),
+            priority=request_priority(self._request),
             summary=f"{stage}: {self._request.url}"[:200],
         )
 

@@ -10,8 +10,12 @@ from activities.request_desk import Reception
 from fascicle.domain.errors import UsageError
 from fascicle.domain.request import RequestStatus, Stage
 from fascicle.domain.summary import Method
+from fascicle.imports.feeds_opml import WantedFeed
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator
+from starter.context import Reach
+from starter.feed_import import import_feeds
+from tests.feeds import feed
 from tests.harness import Harness, eventually, open_harness
 from tests.items import due_item
 from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
@@ -275,3 +279,15 @@ async def test_x1_a_request_whose_workflow_was_ended_is_taken_up(stack: Harness)
     )
     assert orphans["requests"] == 1
     assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("overrides", [{"max_concurrent_fetches": 1, "feed_interval_seconds": 0.3}])
+async def test_c2_a_page_that_somebody_waits_for_does_not_wait_for_all_feeds(harness: Harness) -> None:
+    wanted = [WantedFeed(url=feed(harness, f"blog-{number}")) for number in range(12)]
+    reach = Reach(harness.dependencies, harness.client)
+    await import_feeds(reach, wanted, await harness.reader("ann"), watch=False)
+    view = (await ask(harness, article(harness, title="On Lamps"))).view
+    async with harness.workers():
+        await until_over(harness, view.id)
+        looked_at = await harness.value("select count(*) from ingestion_run")
+    assert looked_at < len(wanted) // 2
