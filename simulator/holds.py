@@ -56,8 +56,10 @@ class _Held:
         self.dropped = False
 
     def let_go(self, drop: bool) -> None:
-        self.dropped = drop
-        self.released.set()
+        """The first word counts: a second may come before the request has woken up."""
+        if not self.released.is_set():
+            self.dropped = drop
+            self.released.set()
 
 
 async def _drop_when_left(receive: Receive, held: _Held) -> None:

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 from pydantic import ValidationError
+from starlette.types import Message
 
 from simulator.client import SimulatorControl
 from simulator.faults import Fault
+from simulator.holds import DroppedError, Holds
 from simulator.server import RunningSimulator
 
 
@@ -59,6 +61,21 @@ async def test_a_dropped_request_ends_without_an_answer(
     with pytest.raises(httpx.ReadError):
         await task
     assert len(simulator.sink.messages()) == effects
+
+
+async def test_a_dropped_request_is_not_let_through_by_the_end_of_its_fault() -> None:
+    holds = Holds()
+    kept = asyncio.create_task(holds.keep(_nothing_comes, 10, late=False))
+    await asyncio.sleep(0)
+    holds.release(drop=True)
+    holds.release()
+    with pytest.raises(DroppedError):
+        await kept
+
+
+async def _nothing_comes() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 @pytest.mark.parametrize("late", [False, True])
