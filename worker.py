@@ -15,7 +15,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
-from importlib.metadata import version
 from typing import Any
 
 import uvicorn
@@ -26,17 +25,25 @@ from temporalio.worker import Worker
 from activities.by_queue import activities_by_queue, retry_rules
 from activities.fic_desk import FicDesk, open_desk
 from activities.interceptor import FascicleInterceptor
-from activities.metrics import Metrics
-from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
-from fascicle.domain.names import FEED_SITE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE, TASK_QUEUES
+from activities.metrics import BUCKETS, Metrics
+from fascicle.domain.errors import FascicleError, RetryableError, UsageError
+from fascicle.domain.names import FEED_SITE, MAIN_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.deployment import waits_for_its_turn
+from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs, get_logger
+from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
-from fascicle.storage.database import ping, schema_versions
+from fascicle.runtime.tracing import open_tracing
+from fascicle.runtime.tuning import worker_options
+from fascicle.storage.database import check_schema, newest_version, ping, transaction
+from fascicle.storage.gauges import Sample, read_gauges
+from fascicle.web.codec import CodecRoutes
 from fascicle.web.discord import DiscordRoutes
 from fascicle.web.ops import OpsProbes, ops_app
 from fascicle.web.sales import SaleRoutes
+from fascicle.web.state import StateGauges
 from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
 from workflows.digest import DigestWorkflow
@@ -54,6 +61,7 @@ from workflows.source import SourceWorkflow
 from workflows.storage_cleanup import StorageCleanupWorkflow
 from workflows.sweep import SweepWorkflow
 from workflows.token_maintenance import TokenMaintenanceWorkflow
+from workflows.unread import OfferUnreadAgain
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
@@ -76,6 +84,7 @@ WORKFLOWS: Sequence[type] = (
 )
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
+_LAST_SPANS_SECONDS = 3.0
 
 log = get_logger("fascicle.worker")
 
@@ -88,23 +97,16 @@ def build_workers(
     interceptor = FascicleInterceptor(
         metrics, retry_base_seconds=settings.retry_base_seconds, rules=retry_rules(settings)
     )
-    limits = {
-        FETCH_QUEUE: settings.max_concurrent_fetches,
-        PUBLISH_QUEUE: settings.publish_concurrency,
-    }
     return [
         Worker(
             client,
             task_queue=queue,
             workflows=list(WORKFLOWS) if queue == MAIN_QUEUE else [],
             activities=served[queue],
-            # Left out, it would be a hash of all that is imported, and take a worker 0.2 s to find out.
-            build_id=f"fascicle-{version('fascicle')}",
-            interceptors=[interceptor],
-            max_cached_workflows=settings.max_cached_workflows,
-            max_concurrent_activities=limits.get(queue, settings.max_concurrent_activities),
+            interceptors=[interceptor, OfferUnreadAgain()],
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
             max_heartbeat_throttle_interval=timedelta(seconds=1),
+            **worker_options(settings, queue),
         )
         for queue in queues
     ]
@@ -119,24 +121,30 @@ class WorkerProcess:
         self._state = "starting"
         self._client: Client | None = None
         self._metrics_address = f"127.0.0.1:{_free_port()}"
-        self._runtime = metrics_runtime(self._metrics_address)
+        self._runtime = metrics_runtime(self._metrics_address, BUCKETS)
         self._metrics = Metrics(self._runtime.metric_meter)
+        self._tracing = open_tracing("fascicle-worker")
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
         self._install_signal_handlers()
         async with (
-            open_dependencies(self._settings) as dependencies,
+            open_dependencies(self._settings, gate_watch=self._metrics) as dependencies,
             self._ops_server(dependencies, f"http://{self._metrics_address}/metrics"),
         ):
-            await self._serve(dependencies)
+            try:
+                await self._serve(dependencies)
+            finally:
+                if self._tracing is not None:
+                    await asyncio.to_thread(self._tracing.close, _LAST_SPANS_SECONDS)
 
     async def _serve(self, dependencies: Dependencies) -> None:
         try:
-            self._client = await _patiently(lambda: connect(runtime=self._runtime), self._stop)
+            self._client = await _patiently(self._connect, self._stop)
             client = self._client
             await _patiently(lambda: check_namespace(client), self._stop)
-            await _patiently(lambda: _check_schema(dependencies), self._stop)
+            await _patiently(lambda: check_schema(dependencies.engine), self._stop)
+            await _patiently(lambda: agree_on_keys(dependencies.engine, self._settings.payload), self._stop)
         except _StoppedWaiting:
             return
         for adapter in dependencies.sites.broken:
@@ -158,18 +166,35 @@ class WorkerProcess:
         await asyncio.gather(*running)  # a worker that broke raises its reason here
         log.info("worker_stopped")
 
+    async def _connect(self) -> Client:
+        traced = [self._tracing.interceptor()] if self._tracing is not None else []
+        return await connect(self._settings.payload, runtime=self._runtime, interceptors=traced)
+
     @contextlib.asynccontextmanager
     async def _ops_server(self, dependencies: Dependencies, metrics_url: str) -> AsyncIterator[None]:
+        schema = newest_version()
+        state = StateGauges(
+            lambda: _read_state(dependencies), self._temporal_is_up, lambda: self._own_gauges(schema)
+        )
         probes = OpsProbes(
             temporal=self._temporal_is_up,
             database=lambda: _database_is_up(dependencies),
             worker=lambda: self._state,
             active_jobs=lambda: self._metrics.active_jobs,
+            about=self._about,
             metrics_url=metrics_url,
+            state=state.text,
         )
         discord = self._discord_routes(dependencies)
         config = uvicorn.Config(
-            ops_app(probes, [*_sale_routes(dependencies), *(discord.routes() if discord else ())]),
+            ops_app(
+                probes,
+                [
+                    *_sale_routes(dependencies),
+                    *_codec_routes(self._settings),
+                    *(discord.routes() if discord else ()),
+                ],
+            ),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -183,8 +208,19 @@ class WorkerProcess:
         finally:
             server.should_exit = True
             await serving
+            await state.aclose()
             if discord is not None:
                 await discord.close()
+
+    def _own_gauges(self, schema: str) -> list[Sample]:
+        settings, no_limit = self._settings, float("inf")
+        about = (settings.build_id, schema, ",".join(self._queues))
+        return [
+            Sample("fascicle_build_info", about, 1),
+            Sample("fascicle_worker_running", (), self._state == "running"),
+            Sample("fascicle_llm_tokens_daily_limit", (), settings.llm_daily_tokens or no_limit),
+            Sample("fascicle_llm_cost_daily_limit", (), float(settings.llm_daily_cost) or no_limit),
+        ]
 
     def _discord_routes(self, dependencies: Dependencies) -> DiscordRoutes | None:
         """Off unless Discord's key is set: nobody else's word is to be taken for Discord's."""
@@ -207,6 +243,14 @@ class WorkerProcess:
 
     async def _temporal_is_up(self) -> bool:
         return self._client is not None and await is_serving(self._client)
+
+    async def _about(self) -> dict[str, Any]:
+        """Which queues and which code; with versioning on, whether it gets any work yet."""
+        about = {"queues": list(self._queues), "build_id": self._settings.build_id}
+        if self._client is None or self._state != "running":
+            return about
+        waits = await waits_for_its_turn(self._client, self._queues[0], self._settings)
+        return {**about, "waits": waits} if waits else about
 
     def _install_signal_handlers(self) -> None:
         loop = asyncio.get_running_loop()
@@ -236,6 +280,10 @@ def _sale_routes(dependencies: Dependencies) -> list[Route]:
     return sales.routes()
 
 
+def _codec_routes(settings: Settings) -> list[Route]:
+    return CodecRoutes(settings.payload, settings.codec_token, settings.codec_origins).routes()
+
+
 async def _database_is_up(dependencies: Dependencies) -> bool:
     try:
         async with asyncio.timeout(3):
@@ -245,12 +293,11 @@ async def _database_is_up(dependencies: Dependencies) -> bool:
     return True
 
 
-async def _check_schema(dependencies: Dependencies) -> None:
-    there, wanted = await schema_versions(dependencies.engine)
-    if there != wanted:
-        raise PermanentError(
-            "schema_mismatch",
-            f"The database has schema {there or 'none'}, not {wanted}: run `fascicle db upgrade`.",
+async def _read_state(dependencies: Dependencies) -> list[Sample]:
+    settings = dependencies.settings
+    async with transaction(dependencies.engine) as connection:
+        return await read_gauges(
+            connection, notify_delay_seconds=settings.notify_delay_seconds, sweeps=settings.sweep
         )
 
 
@@ -311,9 +358,13 @@ def _leave(code: int) -> None:
 
 
 def _queues(text: str) -> list[str]:
-    queues = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = sorted(set(queues) - set(TASK_QUEUES))
-    if unknown or not queues:
+    # Once each: two workers of one process on one queue would get in each other's way.
+    queues = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if unknown := [name for name in queues if name not in TASK_QUEUES]:
+        raise argparse.ArgumentTypeError(
+            f"there is no queue {', '.join(unknown)}; choose from {', '.join(TASK_QUEUES)}"
+        )
+    if not queues:
         raise argparse.ArgumentTypeError(f"choose from {', '.join(TASK_QUEUES)}")
     return queues
 
@@ -328,12 +379,14 @@ def main() -> None:
     try:
         settings = load_settings()
         configure_logs(settings.log_level, settings.log_format)
+        for problem in unknown_in_words():
+            log.warning("unknown_setting", error=problem)
         asyncio.run(_main(settings, arguments.queues))
     except UsageError as error:
         sys.stderr.write(f"{error.message}\n")
         code = 2
     except FascicleError as error:
-        sys.stderr.write(f"{error.message}\n")
+        log.error("worker_refused", code=error.code, error=error.message)
         code = 1
     except Exception:
         log.exception("worker_broke")

@@ -186,6 +186,8 @@ class BackfillActivities:
         if source.first_synced_at and is_missed_by_sweep(source, self._policy, started_at, fresh_news):
             progress.missed_by_sweep = True
         new = len(new_keys)
+        for chapter in fresh_news:
+            self._metrics.note_detection(source.site, chapter.published_at, source.first_synced_at)
         self._metrics.count_ingested(source.site, new)
         return new
 
@@ -246,6 +248,8 @@ def _deserves_notice(chapter: ListedChapter, source: Source) -> bool:
         return is_news(chapter, since - _NEWS_SLACK)
     if source.announce_history:
         return True
+    if source.last_success_at is not None:  # read anew after a restore: what came out until then may be known
+        return chapter.published_at is not None and chapter.published_at > source.last_success_at
     # Another source of the series knew of everything until its last poll; only what came later is news.
     sibling = source.sibling_success_at
     return (

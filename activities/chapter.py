@@ -49,7 +49,8 @@ class ChapterActivities:
     async def store_chapter(self, store: StoreInput) -> StoreResult:
         ingest = store.ingest
         async with transaction(self._engine) as connection:
-            if await sources.get(connection, ingest.source_id) is None:
+            source = await sources.get(connection, ingest.source_id)
+            if source is None:
                 raise PermanentError("source_gone", f"There is no source {ingest.source_id} any more.")
             [stored] = await chapters.fold_in(
                 connection,
@@ -66,6 +67,8 @@ class ChapterActivities:
             job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
             await dead_letter.resolve(connection, "ingest", job_key, store.now)
         self._metrics.count_ingested(ingest.site, int(stored.new_source))
+        if stored.new_source:
+            self._metrics.note_detection(ingest.site, ingest.chapter.published_at, source.first_synced_at)
         return StoreResult(
             chapter_id=stored.chapter_id,
             new_chapter=stored.new_chapter,

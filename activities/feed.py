@@ -172,6 +172,8 @@ class FeedActivities:
             due = await self._due(connection, look.source.id, kept.stored, look.now)
         self._metrics.count_poll(FEED_SITE, "new" if kept.stored.new else "idle")
         self._metrics.count_ingested(FEED_SITE, kept.stored.new)
+        for published_at in kept.stored.published:
+            self._metrics.note_detection(FEED_SITE, published_at, look.source.first_synced_at)
         stays = await self._follow_the_move(look, kept.moved_to, parsed)
         told = told_of(kept.stored, first=look.feed.first)
         return PollResult(items=due, told=told, facts=kept.facts, gone=not stays)

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pydantic import BaseModel
@@ -42,6 +42,8 @@ class Stored:
     failed: int = 0
     delivered: int = 0
     flood: bool = False
+    published: list[datetime] = field(default_factory=list)
+    """When those that are new came out, as far as the feed says."""
 
     @property
     def is_idle(self) -> bool:
@@ -326,6 +328,9 @@ def _newest(entries: Sequence[Entry], now: datetime) -> datetime | None:
 def _count(stored: Stored, rows: Sequence[tuple[Judged, ItemRow]]) -> None:
     verdicts = Counter(judged.verdict for judged, _ in rows)
     stored.new += verdicts[Verdict.NEW]
+    stored.published += [
+        row.published_at for judged, row in rows if judged.verdict is Verdict.NEW and row.published_at
+    ]
     stored.silent += verdicts[Verdict.SILENT]
     stored.updated += verdicts[Verdict.EDITED]
     stored.renamed += verdicts[Verdict.RENAMED]

@@ -17,6 +17,7 @@ from fascicle.storage import discord as replies
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
 from fascicle.storage import fic_page as saved_pages
+from fascicle.storage import gate as gates
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import view
@@ -96,7 +97,12 @@ class FicPlanner:
     async def plan(self, wanted: FicPlanInput) -> FicPlan:
         async with transaction(self._engine) as connection:
             job = await jobs.find(connection, wanted.key, lock=True)
-            if job is not None and job["state"] not in FINISHED and self._expired(job, wanted.now):
+            if (
+                job is not None
+                and job["state"] not in FINISHED
+                and self._expired(job, wanted.now)
+                and not await gates.is_paused(connection, job["site"])
+            ):
                 await self._give_up(connection, job, wanted.now)
                 job = await jobs.find(connection, wanted.key)
             telling = await self._telling(connection, job, wanted)

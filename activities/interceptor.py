@@ -1,6 +1,7 @@
 """Around every activity: our errors become Temporal's, jobs are counted and timed, logs carry their names."""
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,26 @@ from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.request import RetryRule
+from fascicle.runtime.correlation import current_correlation_id
 from fascicle.runtime.logs import get_logger
+
+# Looking whether there is anything to do: a line for each would hide the others.
+_ROUTINE = frozenset(
+    {
+        "age_out",
+        "compose_digests",
+        "find_orphans",
+        "fire_automations",
+        "list_due_accounts",
+        "plan_fic",
+        "plan_post",
+        "poll_feed",
+        "poll_source",
+        "remove_deleted_files",
+        "sweep_site",
+        "warn_expiring",
+    }
+)
 
 log = get_logger("fascicle.activity")
 
@@ -70,7 +90,10 @@ class _Inbound(ActivityInboundInterceptor):
                 log.exception("activity_crashed", error=str(error))
                 raise
             finally:
-                self._metrics.job_ended(info.activity_type, status, time.monotonic() - started)
+                seconds = time.monotonic() - started
+                self._metrics.job_ended(info.activity_type, status, seconds)
+                if status == "succeeded":
+                    _log_done(info.activity_type, seconds)
 
     def _translated(self, error: FascicleError, names: dict[str, Any]) -> ApplicationError:
         delay = self._rest(activity.info().activity_type, names["attempt"])
@@ -89,14 +112,19 @@ class _Inbound(ActivityInboundInterceptor):
         )
 
 
+def _log_done(kind: str, seconds: float) -> None:
+    level = logging.DEBUG if kind in _ROUTINE else logging.INFO
+    log.log(level, "activity_done", duration_ms=round(seconds * 1000))
+
+
 def _names(called: ExecuteActivityInput) -> dict[str, Any]:
-    """What the job is called in logs and records: its stage, its correlation id where it has one, and which
-    attempt this is; where the workflow counts them, by its count."""
+    """What the job is called in logs and records: its stage, its correlation id, and which attempt this is;
+    where the workflow counts them, by its count."""
     given, info = called.args[0] if called.args else None, activity.info()
     names: dict[str, Any] = {
         "stage": str(getattr(given, "stage", None) or info.activity_type),
         "attempt": getattr(given, "attempt", None) or info.attempt,
     }
-    if correlation_id := getattr(given, "correlation_id", None):
+    if correlation_id := getattr(given, "correlation_id", None) or current_correlation_id():
         names["correlation_id"] = str(correlation_id)
     return names

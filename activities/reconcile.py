@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.heartbeat import heartbeating
 from activities.looking_after import (
@@ -23,8 +23,9 @@ from activities.looking_after import (
 from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.fic import FicRef
+from fascicle.domain.names import WAKE_SIGNAL, source_workflow_id
 from fascicle.runtime.logs import get_logger
-from fascicle.storage import enrichment, fic_job, mail, post_queue
+from fascicle.storage import enrichment, fic_job, mail, post_queue, restored
 from fascicle.storage import feed as feeds
 from fascicle.storage import notification as notifications
 from fascicle.storage import request as requests
@@ -49,6 +50,8 @@ _MOST_REQUESTS = 100
 # Later than any gate lets one wait without saying so.
 _FEED_IS_LATE = timedelta(minutes=3)
 _MOST_FEEDS = 100
+_MOST_READ_ANEW = 100
+_READ_ANEW_WITHIN_SECONDS = 60.0
 
 log = get_logger("fascicle.reconcile")
 
@@ -124,6 +127,7 @@ class ReconcileActivities:
             fics = await self._see_to_fics(reconcile.now)
             items = await self._see_to_items(reconcile.now) if self._enrich else 0
             asked = await self._see_to_requests(reconcile.now)
+            await self._wake_those_to_read_anew()
         return Orphans(
             chapters=[OwedChapter(series_id=s, chapter_id=c) for s, c in chapters],
             stale_sweeps=stale,
@@ -179,6 +183,21 @@ class ReconcileActivities:
             except RPCError as error:
                 log.warning("request_not_seen_to", request_id=row["id"], error=str(error))
         return len(neglected)
+
+    async def _wake_those_to_read_anew(self) -> None:
+        """Sources of a restored database: what they are to do now, their workflows cannot know."""
+        async with transaction(self._engine) as connection:
+            sources = await restored.to_read_anew(connection, _MOST_READ_ANEW)
+        for source_id in sources:
+            handle = self._client.get_workflow_handle(source_workflow_id(source_id))
+            try:
+                await handle.signal(WAKE_SIGNAL, _READ_ANEW_WITHIN_SECONDS if len(sources) > 1 else 1.0)
+            except RPCError as error:
+                if error.status != RPCStatusCode.NOT_FOUND:  # else whoever starts it has it look at once
+                    log.warning("source_not_woken", source_id=source_id, error=str(error))
+                    continue
+            async with transaction(self._engine) as connection:
+                await restored.told_to_read_anew(connection, source_id)
 
     async def _see_to_items(self, now: datetime) -> int:
         """Items that are due without a workflow (I5)."""

@@ -24,6 +24,7 @@ from fascicle.domain.canonical_url import canonical_url
 from fascicle.domain.errors import UsageError
 from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, new_id, request_workflow_id
 from fascicle.domain.request import OPEN, RequestStatus, RequestView, is_request_id, url_hash
+from fascicle.runtime.correlation import current_correlation_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import enrichment, library
@@ -152,7 +153,12 @@ class RequestDesk:
             return there, await self._taken_up(connection, asked, there, now)
         request_id = asked.request_id or new_id()
         made = await requests.insert(
-            connection, request_id, url=url, url_hash=page, correlation_id=new_id(), now=now
+            connection,
+            request_id,
+            url=url,
+            url_hash=page,
+            correlation_id=current_correlation_id() or new_id(),
+            now=now,
         )
         if not made:
             raise UsageError("id_taken", f"The id {request_id} was given to another request just now.")

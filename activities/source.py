@@ -57,6 +57,8 @@ class Wait(BaseModel):
     seconds: float
     reason: str
     refused: bool
+    by_hand: bool = False
+    """A person paused the site: that is not held against anybody."""
 
 
 class PollInput(BaseModel):
@@ -329,7 +331,7 @@ def _outcome(result: PollResult) -> str:
 
 
 def as_wait(wait: MustWait) -> Wait:
-    return Wait(seconds=wait.seconds, reason=wait.message, refused=wait.refused)
+    return Wait(seconds=wait.seconds, reason=wait.message, refused=wait.refused, by_hand=wait.by_hand)
 
 
 async def record_success(

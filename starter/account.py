@@ -1,6 +1,5 @@
 """`fascicle account …`: the accounts that posts are published with, and the keys of their tokens."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -11,15 +10,22 @@ from temporalio.service import RPCError
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.gate import GatePolicy, circuit
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.temporal import connect
 from fascicle.sites.deviantart_oauth import account_gate
 from fascicle.storage import account as accounts
 from fascicle.storage.database import transaction
-from fascicle.storage.vault import new_key
 from starter.account_keys import rotate_account
 from starter.connecting import Connected, finish_connecting, patiently, wake_posts
-from starter.context import KEYS_ARE_SET, check_is_text, database_only, run, running_stack, temporal_is_named
+from starter.context import (
+    KEYS_ARE_SET,
+    check_is_text,
+    database_only,
+    run,
+    running_stack,
+    temporal_client,
+    temporal_is_named,
+)
 from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
+from starter.new_key import print_new_key
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.user import user_named
@@ -154,11 +160,7 @@ def rotate_keys(as_json: AsJson = False) -> None:
 @app.command("new-key")
 def make_key(as_json: AsJson = False) -> None:
     """A fresh key, for FASCICLE_TOKEN_KEYS or its file. Put it first, then `rotate-keys`."""
-    key = new_key()
-    if as_json:
-        print_json({"key": key})
-    else:
-        sys.stdout.write(f"{key}\n")
+    print_new_key(as_json)
 
 
 @app.command("set")
@@ -244,7 +246,7 @@ async def _wake(dependencies: Dependencies, connected: Connected) -> int:
     """Without Temporal the account is connected all the same: the reconciliation finds its posts."""
     try:
         if temporal_is_named():
-            return await wake_posts(dependencies, await connect(), connected.id)
+            return await wake_posts(dependencies, await temporal_client(dependencies), connected.id)
     except (RPCError, FascicleError) as error:
         print_note(f"Its posts could not be told ({error}); they go on within a minute or so.")
     return 0

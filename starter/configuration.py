@@ -7,11 +7,14 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from temporalio.envconfig import ClientConfig
 
+from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
+from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
+from fascicle.runtime.worker_settings import WorkerSettings
 from starter.context import effective_settings, run, temporal_is_named
 from starter.options import AsJson
-from starter.output import print_json, print_pairs
+from starter.output import print_json, print_note, print_pairs
 
 MASK = "**********"
 
@@ -22,14 +25,17 @@ def config(as_json: AsJson = False) -> None:
     async def command() -> None:
         shown = {**_ours(effective_settings()), **_temporals()}
         print_json(shown) if as_json else print_pairs(shown)
+        for told in unknown_in_words():
+            print_note(f"! {told}")
 
     run(command)
 
 
 def _ours(settings: Settings) -> dict[str, Any]:
     values = settings.model_dump(mode="json", exclude={"database_url", "site_variables"})
-    # What is common to all first, though it is declared after the part.
-    names = sorted(values, key=lambda name: name in RequestSettings.model_fields)
+    # What is common to all first, though it is declared after the parts.
+    parts = {**WorkerSettings.model_fields, **RequestSettings.model_fields, **PayloadSettings.model_fields}
+    names = sorted(values, key=lambda name: name in parts)
     named = {f"FASCICLE_{name.upper()}": values[name] for name in names}
     return {"DATABASE_URL": _without_password(settings.database_url), **named, **settings.site_variables}
 

@@ -3,29 +3,38 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
+from dotenv import load_dotenv
 from sqlalchemy.exc import DBAPIError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.errors import FascicleError, PermanentError, UsageError
+from fascicle.domain.names import new_id
+from fascicle.runtime.correlation import correlated, is_correlation_id
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.embedded import EmbeddedError, read_running_stack
+from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs
+from fascicle.runtime.setting_names import CORRELATION_VARIABLE
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, names_a_server
+from fascicle.runtime.tracing import Tracing, open_tracing
+from fascicle.storage.database import check_schema
 from starter.output import print_error, print_json
 
 _UNDEFINED_TABLE = "42P01"
 # Published by a stack whose keys are in its environment, where other shells do not see them.
 KEYS_ARE_SET = "token_keys"
-_SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+# What a command has to say to a collector is little; a collector that is gone must not keep a person waiting.
+_LAST_SPANS_SECONDS = 0.5
+SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -81,11 +90,14 @@ def temporal_is_named() -> bool:
 
 
 @asynccontextmanager
-async def database_only() -> AsyncIterator[Dependencies]:
+async def database_only(*, any_schema: bool = False) -> AsyncIterator[Dependencies]:
+    """`any_schema`: also one that is older or newer than this code, which others must not touch."""
     settings = effective_settings()
     if settings.database_url is None:
         raise _nothing_runs(settings)
     async with usable_dependencies(settings) as dependencies:
+        if not any_schema:
+            await check_schema(dependencies.engine)
         yield dependencies
 
 
@@ -103,9 +115,25 @@ async def usable_dependencies(settings: Settings) -> AsyncIterator[Dependencies]
 async def reach() -> AsyncIterator[Reach]:
     """The database and Temporal, or an error that says which of them is missing."""
     async with database_only() as dependencies:
-        if not temporal_is_named():
-            raise _nothing_runs(dependencies.settings)
-        yield Reach(dependencies, await connect())
+        yield Reach(dependencies, await temporal_client(dependencies))
+
+
+async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False) -> Client:
+    """Only for who has the keys in use: what is written without them could be read by all, or by none."""
+    settings = dependencies.settings
+    if not temporal_is_named():
+        raise _nothing_runs(settings)
+    await agree_on_keys(dependencies.engine, settings.payload, may_begin=may_begin)
+    return await unchecked_client(settings)
+
+
+async def unchecked_client(settings: Settings) -> Client:
+    """For looking at Temporal. What a command starts there is traced, where traces are wanted."""
+    return await connect(settings.payload, interceptors=[_tracing.interceptor()] if _tracing else ())
+
+
+# Of this process, while a command runs: OpenTelemetry has one of each in a process, too.
+_tracing: Tracing | None = None
 
 
 def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
@@ -117,10 +145,12 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
     configure_logs("ERROR", "console")
     logging.getLogger("apprise").setLevel(logging.CRITICAL)
     try:
-        asyncio.run(command())
+        with correlated(_correlation_id()), _traced(command):
+            asyncio.run(command())
     except FascicleError as error:
-        _say(error.code, error.message, as_json)
-        fail(error.message, 2 if isinstance(error, UsageError) else 1)
+        told = with_a_hint(error, doctor=True)
+        _say(error.code, told, as_json)
+        fail(told, 2 if isinstance(error, UsageError) else 1)
     except EmbeddedError as error:
         _say("not_started", str(error), as_json)
         fail(str(error), 1)
@@ -129,6 +159,37 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
         fail(refusal(error), 1)
     except KeyboardInterrupt:
         fail("interrupted", 130)
+
+
+def _correlation_id() -> str:
+    """A script may have one for all it does."""
+    given = os.environ.get(CORRELATION_VARIABLE)
+    if given and not is_correlation_id(given):
+        raise UsageError(
+            "wrong_usage",
+            "A correlation id has up to 64 letters, digits and any of . _ : - and begins with one of the "
+            "first two.",
+        )
+    return given or new_id()
+
+
+@contextmanager
+def _traced(command: Callable[..., Any]) -> Iterator[None]:
+    global _tracing
+    load_dotenv(".env")
+    _tracing = open_tracing("fascicle-cli")
+    if _tracing is None:
+        yield
+        return
+    try:
+        # `add.<locals>.command` of starter.source: never the arguments, which may be secrets.
+        with _tracing.span(
+            f"fascicle {command.__module__.partition('.')[2]} {command.__qualname__.partition('.')[0]}"
+        ):
+            yield
+    finally:
+        _tracing.close(_LAST_SPANS_SECONDS)
+        _tracing = None
 
 
 def check_is_text(given: str) -> None:
@@ -151,12 +212,29 @@ def fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
+# Workers say these, too, and try again; a person at a command wants to know where to look.
+_WHERE_TO_LOOK = {
+    "database_down": "Is the server of DATABASE_URL up?",
+    "temporal_down": "Is the server of TEMPORAL_ADDRESS up?",
+}
+
+
+def with_a_hint(error: FascicleError, *, doctor: bool = False) -> str:
+    hint = _WHERE_TO_LOOK.get(error.code)
+    if hint is None:
+        return error.message
+    return f"{error.message.rstrip('.')}. {hint}" + (" See `fascicle doctor`." if doctor else "")
+
+
 def refusal(error: RPCError) -> str:
     """What Temporal said, and what to do about it."""
-    if error.status in _SILENT:
+    if error.status in SILENT:
         return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
     if error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower():
-        return f"{error.message} Set TEMPORAL_NAMESPACE to one that exists."
+        return (
+            f"{error.message} Set TEMPORAL_NAMESPACE to one that exists, or create it: "
+            "`fascicle setup --create-namespace`."
+        )
     return f"Temporal refused: {error.message}"
 
 

@@ -1,5 +1,6 @@
 """The `fascicle` command."""
 
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -33,8 +34,13 @@ COMMANDS = (
     ),
     LazyCommand(
         "setup",
-        "starter.operations:setup",
+        "starter.setup:setup",
         "Prepare the database and Temporal; start workflows that are missing. Repeatable.",
+    ),
+    LazyCommand(
+        "reconcile",
+        "starter.reconciling:reconcile",
+        "Start every workflow that the database calls for and Temporal does not have. Repeatable.",
     ),
     LazyCommand(
         "chapters",
@@ -91,6 +97,7 @@ COMMANDS = (
         "starter.dead_letters:app",
         "What failed for good: look, replay, discard.",
     ),
+    LazyCommand("payload", "starter.payload:app", "Keys that encrypt what passes through Temporal."),
     LazyCommand("schedule", "starter.schedule:app", "The periodic work."),
 )
 
@@ -113,8 +120,17 @@ def _options(
     show_version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
+    correlation_id: Annotated[
+        str,
+        typer.Option(
+            envvar="FASCICLE_CORRELATION_ID",
+            metavar="ID",
+            help="What logs and workflows of this command shall be found by. Left out, it is made up.",
+        ),
+    ] = "",
 ) -> None:
-    pass
+    if correlation_id:  # read by starter.context, which takes long to import
+        os.environ["FASCICLE_CORRELATION_ID"] = correlation_id
 
 
 def main() -> None:

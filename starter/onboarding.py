@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
@@ -17,16 +18,14 @@ from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import PermanentError, UsageError
-from fascicle.domain.names import notify_workflow_id, source_workflow_id, sweep_workflow_id
+from fascicle.domain.names import source_workflow_id, sweep_workflow_id
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
 from starter.patience import patiently
-from starter.posting import ensure_publishing
-from starter.starting import notify_again, start_or_join, stop_workflow
+from starter.starting import start_or_join, stop_workflow
 from workflows.source_state import SourceInput
 from workflows.sweep import SweepWorkflowInput
 
@@ -105,10 +104,16 @@ async def ensure_workflow(
     dependencies: Dependencies, client: Client, source_id: str, *, anew: bool = False
 ) -> WorkflowHandle[Any, Any]:
     """The source's workflow, started if it is not running; `anew`: in place of one that is running."""
-    row = await _row(dependencies, source_id)
+    return await start_source(client, await _row(dependencies, source_id), anew=anew)
+
+
+async def start_source(
+    client: Client, row: dict[str, Any], *, anew: bool = False, look_at: datetime | None = None
+) -> WorkflowHandle[Any, Any]:
+    """`look_at`: then it looks for what is new, whatever else its time would be."""
     pairs = {
         "Site": row["site"],
-        "SourceId": source_id,
+        "SourceId": row["id"],
         "SeriesId": row["series_id"],
         "Cadence": row["cadence"],
         "Circuit": row["circuit"],
@@ -117,8 +122,8 @@ async def ensure_workflow(
         return await start_or_join(
             client,
             "SourceWorkflow",
-            _workflow_input(row),
-            workflow_id=source_workflow_id(source_id),
+            _workflow_input(row, look_at),
+            workflow_id=source_workflow_id(row["id"]),
             summary=f"{row['title']} on {row['site']}",
             priority=Priority(fairness_key=row["site"]),
             anew=anew,
@@ -136,20 +141,6 @@ async def ensure_workflow(
                 "not_set_up", f"Temporal lacks our search attributes ({error.message}): run `fascicle setup`."
             ) from error
         raise
-
-
-async def ensure_all_workflows(dependencies: Dependencies, client: Client) -> int:
-    """Start every workflow that should run and does not: after a crash, or when Temporal forgot."""
-    async with transaction(dependencies.engine) as connection:
-        wanted = await sources.active_ids(connection)
-    query = "WorkflowType = 'SourceWorkflow' AND ExecutionStatus = 'Running'"
-    running = {execution.id async for execution in client.list_workflows(query, page_size=1000)}
-    missing = [source_id for source_id in wanted if source_workflow_id(source_id) not in running]
-    for source_id in missing:
-        await ensure_workflow(dependencies, client, source_id)
-    await ensure_sweeps(dependencies, client)
-    notifying = await _ensure_notifying(dependencies, client)
-    return len(missing) + notifying + await ensure_publishing(dependencies, client)
 
 
 async def ensure_sweeps(dependencies: Dependencies, client: Client) -> list[str]:
@@ -178,18 +169,6 @@ async def ensure_sweep(dependencies: Dependencies, client: Client, site: str) ->
             [SearchAttributePair(SearchAttributeKey.for_keyword("Site"), site)]
         ),
     )
-
-
-async def _ensure_notifying(dependencies: Dependencies, client: Client) -> int:
-    """Start the workflow of every chapter that is owed to followers or has messages under way."""
-    async with transaction(dependencies.engine) as connection:
-        unfinished = await notifications.unfinished(connection)
-    query = "WorkflowType = 'NotifyWorkflow' AND ExecutionStatus = 'Running'"
-    running = {execution.id async for execution in client.list_workflows(query, page_size=1000)}
-    missing = [pair for pair in unfinished if notify_workflow_id(*pair) not in running]
-    for series_id, chapter_id in missing:
-        await notify_again(client, series_id, chapter_id)
-    return len(missing)
 
 
 async def series_named(dependencies: Dependencies, wanted: str) -> tuple[str, str]:
@@ -239,7 +218,7 @@ async def _row(dependencies: Dependencies, source_id: str) -> dict[str, Any]:
     return rows[0]
 
 
-def _workflow_input(row: dict[str, Any]) -> SourceInput:
+def _workflow_input(row: dict[str, Any], look_at: datetime | None) -> SourceInput:
     return SourceInput(
         source_id=row["id"],
         site=row["site"],
@@ -251,5 +230,6 @@ def _workflow_input(row: dict[str, Any]) -> SourceInput:
         synced=row["first_synced_at"] is not None,
         paused=row["paused_at"] is not None,
         pause_reason=row["paused_reason"] or "",
-        due_at=row["next_check_at"],
+        due_at=look_at or row["next_check_at"],
+        woken=look_at is not None,
     )

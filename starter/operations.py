@@ -1,4 +1,4 @@
-"""`fascicle status`, `setup`, `db upgrade`, `doctor`."""
+"""`fascicle status`, `db …`, `doctor`."""
 
 import asyncio
 import platform
@@ -8,48 +8,50 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import typer
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.names import SEARCH_ATTRIBUTES, TASK_QUEUES
+from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import build_sites, standalone_http
+from fascicle.runtime.deployment import QueueState, queue_state
+from fascicle.runtime.key_agreement import agree_on_keys
+from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import connect, register_search_attributes
+from fascicle.runtime.temporal import check_namespace, missing_search_attributes
 from fascicle.storage import account as accounts
 from fascicle.storage import dead_letter, fic_view, overview
 from fascicle.storage import mail as mails
 from fascicle.storage import sale as sales
 from fascicle.storage import sweep as sweeps
-from fascicle.storage.database import schema_versions, transaction, upgrade
+from fascicle.storage.database import check_schema, schema_versions, transaction, upgrade
 from starter.account import account_hints
+from starter.backup import backup, restore, restored
 from starter.context import (
     database_only,
     effective_settings,
-    reach,
     refusal,
     run,
     running_stack,
     temporal_is_named,
+    unchecked_client,
+    with_a_hint,
 )
 from starter.feed import feed_hints, feeds_in_words
-from starter.onboarding import ensure_all_workflows
 from starter.options import AsJson
-from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
+from starter.output import ago, plain, print_facts, print_json, print_line, print_note, print_table
 from starter.post_changes import post_hints
 from starter.request import request_hints
 from starter.sale import sale_hints
-from starter.schedules import ensure_schedules
 
 # Beyond the delay before it, how long telling of a chapter may take before it is worth a word.
 _TELLING_TAKES = 300.0
 _STALE = timedelta(minutes=30)
 
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
+db_app.command("backup")(backup)
+db_app.command("restore")(restore)
+db_app.command("restored")(restored)
 
 
 def status(as_json: AsJson = False) -> None:
@@ -121,8 +123,13 @@ def status(as_json: AsJson = False) -> None:
 
 
 def _gate_hints(gates: Sequence[dict[str, Any]]) -> list[str]:
-    """Sites that keep us away; a pause of our own is no news."""
-    return [
+    """Sites that a person paused, and those that keep us away; a rest of our own is no news."""
+    paused = [
+        f"{gate['name']} is {gate['paused_reason']} ({ago(gate['paused_at'])})"
+        for gate in gates
+        if gate["paused_at"] is not None
+    ]
+    return paused + [
         f"{gate['name']} rests until {gate['blocked_until']:%d %b %H:%M} UTC: {gate['blocked_reason']}"
         for gate in gates
         if gate["blocked_until"] is not None and gate["failures"]
@@ -174,27 +181,12 @@ def _needs_a_person(
     return hints
 
 
-def setup(as_json: AsJson = False) -> None:
-    """Prepare the database and Temporal; start workflows that are missing. Repeatable."""
-
-    async def command() -> None:
-        async with reach() as r:
-            await upgrade(r.dependencies.engine)
-            added = await register_search_attributes(r.client)
-            await ensure_schedules(r.client, r.dependencies.settings)
-            started = await ensure_all_workflows(r.dependencies, r.client)
-        result = {"search_attributes_added": added, "workflows_started": started}
-        print_json(result) if as_json else print_facts({"database": "up to date", **result})
-
-    run(command)
-
-
 @db_app.command("upgrade")
 def db_upgrade() -> None:
     """Bring the schema to this version."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with database_only(any_schema=True) as dependencies:
             before, _ = await schema_versions(dependencies.engine)
             await upgrade(dependencies.engine)
             after, _ = await schema_versions(dependencies.engine)
@@ -226,13 +218,15 @@ def _check(name: str, ok: bool, detail: str) -> dict[str, str]:
 async def _examine() -> list[dict[str, str]]:
     checks = [_check("python", sys.version_info >= (3, 11), platform.python_version())]
     settings = effective_settings()
-    checks.append(_check("settings", True, f"data folder {settings.data_dir}"))
+    unknown = unknown_in_words()
+    checks.append(_check("settings", not unknown, "\n".join(unknown) or f"data folder {settings.data_dir}"))
     stack = running_stack(settings.data_dir)
     named = bool(settings.database_url and temporal_is_named())
     where = "services of the environment" if named else "nothing runs: fascicle up"
     checks.append(_check("stack", named, "embedded stack is running" if stack else where))
     checks.append(await _examine_adapters(settings))
     checks.append(await _examine_database())
+    checks.append(await _examine_payload_keys())
     checks += await _examine_temporal()
     return checks
 
@@ -247,53 +241,49 @@ async def _examine_adapters(settings: Settings) -> dict[str, str]:
 
 async def _examine_database() -> dict[str, str]:
     try:
-        async with database_only() as dependencies:
-            there, wanted = await schema_versions(dependencies.engine)
+        async with database_only(any_schema=True) as dependencies:
+            return _check("database", True, f"schema {await check_schema(dependencies.engine)}")
     except FascicleError as error:
-        return _check("database", False, error.message)
-    if there != wanted:
-        return _check("database", False, f"schema {there or 'empty'}, needs {wanted}: fascicle db upgrade")
-    return _check("database", True, f"schema {there}")
+        return _check("database", False, with_a_hint(error))
+
+
+async def _examine_payload_keys() -> dict[str, str]:
+    try:
+        async with database_only() as dependencies:
+            keys = dependencies.settings.payload
+            await agree_on_keys(dependencies.engine, keys, may_begin=False)
+    except FascicleError as error:
+        return _check("payload keys", False, error.message)
+    return _check(
+        "payload keys", True, "none: payloads are plain" if keys.seals_with is None else keys.seals_with
+    )
 
 
 async def _examine_temporal() -> list[dict[str, str]]:
     if not temporal_is_named():
         return [_check("temporal", False, "no server named: fascicle up, or set TEMPORAL_ADDRESS")]
     try:
-        return await _examine_server(await connect())
+        return await _examine_server(await unchecked_client(effective_settings()))
     except FascicleError as error:
-        return [_check("temporal", False, error.message)]
+        return [_check("temporal", False, with_a_hint(error))]
     except RPCError as error:
         return [_check("temporal", False, refusal(error))]
 
 
 async def _examine_server(client: Client) -> list[dict[str, str]]:
-    missing = await _missing_attributes(client)
+    days = await check_namespace(client)
+    missing = await missing_search_attributes(client)
     attributes = f"missing: {', '.join(missing)}: fascicle setup" if missing else "registered"
-    pollers = await asyncio.gather(*(_pollers(client, queue) for queue in TASK_QUEUES))
+    states = await asyncio.gather(*(queue_state(client, queue) for queue in TASK_QUEUES))
     return [
-        _check("temporal", True, f"namespace {client.namespace}"),
+        _check("temporal", True, f"namespace {client.namespace}, history kept for {days} days"),
         _check("search attributes", not missing, attributes),
-        *(
-            _check(f"workers on {queue}", count > 0, f"{count}" if count else "none: python worker.py")
-            for queue, count in zip(TASK_QUEUES, pollers, strict=True)
-        ),
+        *(_examine_workers(queue, state) for queue, state in zip(TASK_QUEUES, states, strict=True)),
     ]
 
 
-async def _missing_attributes(client: Client) -> list[str]:
-    known = await client.operator_service.list_search_attributes(
-        ListSearchAttributesRequest(namespace=client.namespace)
-    )
-    return [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
-
-
-async def _pollers(client: Client, queue: str) -> int:
-    described = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=client.namespace,
-            task_queue=TaskQueue(name=queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
-        )
-    )
-    return len(described.pollers)
+def _examine_workers(queue: str, state: QueueState) -> dict[str, str]:
+    if not state.workers:
+        return _check(f"workers on {queue}", False, "none: python worker.py")
+    trouble = state.trouble()
+    return _check(f"workers on {queue}", trouble is None, trouble or f"{len(state.workers)}")

@@ -100,8 +100,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, em
 
 
 @contextmanager
-def progress_bar(word: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal's stderr; nothing anywhere else. Yields what moves it by one."""
+def progress_bar(word: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal's stderr; nothing anywhere else. Yields what moves it by one.
+
+    `total` None: nobody knows yet.
+    """
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=errors, transient=True, disable=not errors.is_terminal,

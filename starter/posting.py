@@ -7,15 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from temporalio.client import Client
-
-from activities.looking_after import look_after_post
 from fascicle.domain.errors import UsageError
-from fascicle.domain.names import new_id, publish_workflow_id
+from fascicle.domain.names import new_id
 from fascicle.domain.post import CHECKED, MAX_FILES, check_post, check_size
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import post as posts
-from fascicle.storage import post_queue
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
 from starter.output import progress_bar
@@ -44,23 +40,6 @@ async def create_post(dependencies: Dependencies, account_id: str, new: NewPost)
             await posts.delete(connection, post_id, datetime.now(UTC))
         raise
     return post_id
-
-
-async def ensure_publishing(dependencies: Dependencies, client: Client) -> int:
-    """Start the workflow of every unfinished post that has none. Returns how many had none."""
-    query = "WorkflowType = 'PublishPostWorkflow' AND ExecutionStatus = 'Running'"
-    running = {execution.id async for execution in client.list_workflows(query, page_size=1000)}
-    started, last = 0, ""
-    while True:
-        async with transaction(dependencies.engine) as connection:
-            page = await post_queue.unfinished(connection, after=last)
-        if not page:
-            return started
-        last = page[-1]["id"]
-        for post in page:
-            if publish_workflow_id(post["id"]) not in running:
-                await look_after_post(client, post["id"], title=post["title"], account_id=post["account_id"])
-                started += 1
 
 
 async def _store(

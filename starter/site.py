@@ -7,22 +7,29 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.chapter import Upload
 from fascicle.domain.chapter_key import assign_keys
 from fascicle.domain.chapter_title import key_of_title
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.dependencies import build_sites, standalone_http, surroundings
+from fascicle.runtime.dependencies import Dependencies, build_sites, standalone_http, surroundings
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.settings import Settings
 from fascicle.sites.base import Sites, SweepableSite
 from fascicle.sites.declarative import DeclarativeSite, build_site
-from starter.context import effective_settings, run, usable_dependencies
+from fascicle.sites.fic import AO3_GATE
+from fascicle.storage import fic_job
+from fascicle.storage import gate as gates
+from fascicle.storage.database import transaction
+from starter.context import check_is_text, database_only, effective_settings, run, usable_dependencies
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 
 app = typer.Typer(help="Sites, and the adapters that describe them.", no_args_is_help=True)
+
+SiteName = Annotated[str, typer.Argument(help="A site, or a gate as `fascicle status` shows it.")]
 
 _SITE_COLUMNS = ("site", "kind", "gate_seconds", "sweep", "file", "error")
 _CHAPTER_COLUMNS = ("key", "number", "title", "language", "published_at", "url")
@@ -79,6 +86,62 @@ def key(
     """The chapter key that a title gets, or none."""
     found = key_of_title(title, series)
     print_json({"title": title, "key": found}) if as_json else print_line(found or "none")
+
+
+@app.command("pause")
+def pause(
+    site: SiteName,
+    reason: Annotated[str, typer.Option(help="Why, for whoever wonders later.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Send nothing to SITE any more, for whatever purpose, until it is resumed. Nothing is lost meanwhile."""
+
+    async def command() -> None:
+        check_is_text(reason)
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            floor = await _floor(dependencies, connection, site)
+            await gates.pause(connection, site, _paused(site, reason), floor=floor)
+        said = f"{site} is paused. fascicle site resume {site}"
+        print_json({"site": site, "paused": True}) if as_json else print_line(plain(said))
+
+    run(command, as_json=as_json)
+
+
+@app.command("resume")
+def resume(site: SiteName, as_json: AsJson = False) -> None:
+    """Take a pause back. Who waits for SITE looks again after as long as the pause was, an hour at most."""
+
+    async def command() -> None:
+        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+            await _floor(dependencies, connection, site)
+            since = await gates.resume(connection, site)
+            if since is not None:
+                await fic_job.forgive_pause(connection, site, since)
+        was_paused = since is not None
+        said = f"{site} may be asked again." if was_paused else f"{site} was not paused."
+        result = {"site": site, "paused": False, "was_paused": was_paused}
+        print_json(result) if as_json else print_line(plain(said))
+
+    run(command, as_json=as_json)
+
+
+def _paused(site: str, reason: str) -> str:
+    """What timers and `status` say."""
+    return f"paused{f': {reason.strip()}' if reason.strip() else ''} (fascicle site resume {site})"
+
+
+async def _floor(dependencies: Dependencies, connection: AsyncConnection, name: str) -> float:
+    """How often the site may be asked; or the news that there is none of that name."""
+    check_is_text(name)
+    floors = {site.gate.name: site.gate.policy.floor for site in dependencies.sites}
+    floors[AO3_GATE] = dependencies.settings.ao3_interval_seconds
+    if name not in floors and not await gates.was_passed(connection, name):
+        raise UsageError(
+            "unknown_site",
+            f"There is no site {name!r}. See `fascicle site list`; hosts of feeds and pages are in "
+            "`fascicle status`.",
+        )
+    return floors.get(name, 0.0)
 
 
 @asynccontextmanager

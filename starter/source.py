@@ -12,6 +12,7 @@ from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gaps import describe
 from fascicle.domain.names import FEED_SITE, source_workflow_id
+from fascicle.runtime.correlation import current_correlation_id
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
@@ -59,7 +60,7 @@ def add(
         if not done.created and (series or language or cadence or announce_history):
             print_note("It was there already: the options were not applied. See `fascicle source --help`.")
         if as_json:
-            print_json({"created": done.created, **done.source})
+            print_json({"created": done.created, "correlation_id": current_correlation_id(), **done.source})
             return
         word = "is followed now" if done.created else "was followed already"
         print_line(f"[bold]{plain(done.source['title'])}[/] {word}: source {done.source['id']}")

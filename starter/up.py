@@ -11,8 +11,10 @@ from typing import Annotated, Any
 import typer
 from temporalio.client import Client
 
+from fascicle.domain.errors import PermanentError
 from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.deployment import make_current
 from fascicle.runtime.embedded import (
     Command,
     DataFolder,
@@ -23,16 +25,19 @@ from fascicle.runtime.embedded import (
     Supervisor,
     http_status,
 )
+from fascicle.runtime.key_agreement import agree_on_keys
+from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
 from starter.context import KEYS_ARE_SET, demo_folder, run, temporal_is_named, usable_dependencies
 from starter.events import follow_events, say
-from starter.onboarding import ensure_all_workflows
 from starter.output import leave, plain
+from starter.published import own_settings
+from starter.rebuilding import rebuild
 from starter.schedules import ensure_schedules
 
-_RETENTION_DAYS = 3
+_LOOK_AGAIN_SECONDS = 2.0
 # A worker waits a minute for its servers before it gives up and says why.
 _WORKER_READY_SECONDS = 75.0
 # Without the folder a person stands in: a worker.py of theirs must not be taken for ours.
@@ -57,22 +62,6 @@ def up(
         await Stack(load_settings(), demo=demo).run()
 
     run(command)
-
-
-def _own_settings() -> dict[str, str]:
-    """What this shell set and another shell, where the CLI is used, may not have."""
-    kept = {k: v for k, v in os.environ.items() if k.startswith(("FASCICLE_", "TEMPORAL_"))}
-    # What encrypts the tokens must not lie beside them: whoever set the keys has them elsewhere.
-    secret = (
-        "FASCICLE_DATABASE_URL",
-        "FASCICLE_TOKEN_KEYS",
-        # Only workers pay.
-        "FASCICLE_LLM_API_KEY",
-        "FASCICLE_FIRECRAWL_API_KEY",
-        "TEMPORAL_API_KEY",
-        "TEMPORAL_TLS_CLIENT_KEY_DATA",
-    )
-    return {k: v for k, v in kept.items() if k not in secret}
 
 
 class Stack:
@@ -114,6 +103,8 @@ class Stack:
             await asyncio.gather(starting, return_exceptions=True)
 
     async def _start(self, cleanup: AsyncExitStack) -> None:
+        for told in unknown_in_words():
+            say("settings", plain(told), "red")
         say("starting", f"data in {plain(self._folder.path)}", "yellow")
         try:
             await self._start_servers()
@@ -164,17 +155,31 @@ class Stack:
 
     async def _start_temporal(self) -> None:
         self._say_starting("Temporal")
+        codec_endpoint = await self._codec_endpoint()
         temporal = EmbeddedTemporal(
             self._folder.path,
             self._settings.temporal_port,
             self._settings.temporal_ui_port,
             search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
+            codec_endpoint=codec_endpoint,
         )
         await temporal.start(self._supervisor)
         for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
             del os.environ[name]  # a namespace or a key meant for another server
         self._announce("TEMPORAL_ADDRESS", temporal.address)
         self._published["web_ui"] = temporal.ui_url
+        if codec_endpoint is not None and not self._settings.codec_origins:
+            self._announce("FASCICLE_CODEC_ORIGINS", temporal.ui_url)
+
+    async def _codec_endpoint(self) -> str | None:
+        """Where the worker, which starts later, will open payloads for the Web UI."""
+        settings = self._settings
+        if settings.codec_token is None or not settings.payload.ring.fingerprints:
+            return None
+        return f"http://127.0.0.1:{await self._ops_port()}/codec"
+
+    async def _ops_port(self) -> int:
+        return await asyncio.to_thread(PortBook(self._folder.path).choose, "ops", self._settings.ops_port)
 
     async def _start_simulator(self) -> None:
         self._say_starting("the demo's upstreams")
@@ -195,16 +200,35 @@ class Stack:
             self._announce(name, value)
 
     async def _prepare_and_start_worker(self, dependencies: Dependencies) -> None:
-        client = await connect()
+        await self._agree_on_keys(dependencies)
+        client = await connect(self._settings.payload)
         await register_search_attributes(client)
         if "web_ui" in self._published:
-            await keep_history(client, _RETENTION_DAYS)
+            await keep_history(client, self._settings.history_days)
         await self._start_worker()
+        if dependencies.settings.worker_versioning:  # it is the only one: there is nobody to hand over from
+            await make_current(client, dependencies.settings)
         await ensure_schedules(client, dependencies.settings)
-        await ensure_all_workflows(dependencies, client)
-        self._folder.publish({**_own_settings(), **self._published})
+        refused: list[str] = []
+        await rebuild(dependencies, client, refused=refused)
+        for line in refused:
+            say("warning", f"Temporal does not take {line}", "yellow")
+        self._folder.publish({**own_settings(), **self._published})
         if self._demo:
             await self._show_demo(dependencies, client)
+
+    async def _agree_on_keys(self, dependencies: Dependencies) -> None:
+        """The servers stay up meanwhile: `fascicle payload` in another shell may be what helps."""
+        told = ""
+        while True:
+            try:
+                return await agree_on_keys(dependencies.engine, self._settings.payload)
+            except PermanentError as error:
+                if error.message != told:
+                    told = error.message
+                    self._folder.publish({**own_settings(), **self._published})
+                    say("waiting", plain(told), "red")
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def _show_demo(self, dependencies: Dependencies, client: Client) -> None:
         from starter.demo import onboard_demo, write_shelf
@@ -218,7 +242,7 @@ class Stack:
 
     async def _start_worker(self) -> None:
         self._say_starting("the worker")
-        port = await asyncio.to_thread(PortBook(self._folder.path).choose, "ops", self._settings.ops_port)
+        port = await self._ops_port()
         self._announce("FASCICLE_OPS_PORT", str(port))
         self._published["ops"] = f"http://127.0.0.1:{port}"
 

@@ -21,6 +21,7 @@ from temporalio.workflow import _Definition
 from xdist.scheduler import LoadFileScheduling
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
+from fascicle.runtime.correlation import CorrelationInterceptor
 from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
 from fascicle.storage.database import open_engine, upgrade
 from simulator.server import RunningSimulator
@@ -39,16 +40,16 @@ _GO_FOR_TESTS = {"GOMAXPROCS": "1", "GOGC": "800"}
 
 
 # Fewer examples than the hundred that are usual: the suite runs often. A slow machine is no failure.
-hypothesis.settings.register_profile("suite", max_examples=40, deadline=None)
+hypothesis.settings.register_profile("suite", max_examples=30, deadline=None)
 hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write tests/histories/recorded anew")
-    parser.addoption("--chaos-posts", type=int, default=12, help="posts that go out through kills and faults")
+    parser.addoption("--chaos-posts", type=int, default=9, help="posts that go out through kills and faults")
     parser.addoption("--chaos-fics", type=int, default=6, help="fics that are read while workers are killed")
     parser.addoption(
-        "--chaos-requests", type=int, default=36, help="requests whose workers are killed at a moment of each"
+        "--chaos-requests", type=int, default=24, help="requests whose workers are killed at a moment of each"
     )
 
 
@@ -101,7 +102,7 @@ def _no_settings_from_outside() -> Iterator[None]:
     """The suite must not depend on the developer's environment."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.startswith(("FASCICLE_", "TEMPORAL_")) or name == "DATABASE_URL":
+            if name.startswith(("FASCICLE_", "TEMPORAL_", "OTEL_")) or name == "DATABASE_URL":
                 patch.delenv(name)
         yield
 
@@ -200,7 +201,12 @@ async def temporal(supervisor: Supervisor) -> EmbeddedTemporal:
 
 @pytest.fixture(scope="session")
 async def session_client(temporal: EmbeddedTemporal) -> Client:
-    return await Client.connect(temporal.address, data_converter=pydantic_data_converter, identity="tests")
+    return await Client.connect(
+        temporal.address,
+        data_converter=pydantic_data_converter,
+        identity="tests",
+        interceptors=[CorrelationInterceptor()],
+    )
 
 
 @pytest.fixture

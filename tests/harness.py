@@ -13,9 +13,11 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import MetricMeter
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from activities.metrics import Metrics
+from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
@@ -103,6 +105,7 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "allow_hosts": ["127.0.0.1"],
         "retry_base_seconds": 0.05,
         "drain_seconds": 5,
+        "max_pollers": 2,
         "sweep": False,
         "notify_delay_seconds": 0,
         **overrides,
@@ -119,8 +122,10 @@ class Harness:
     simulator: RunningSimulator
 
     @asynccontextmanager
-    async def workers(self) -> AsyncIterator[list[Worker]]:
-        running = build_workers(self.client, self.dependencies, Metrics(MetricMeter.noop))
+    async def workers(self, *queues: str, metrics: Metrics | None = None) -> AsyncIterator[list[Worker]]:
+        """Of these task queues, or of all."""
+        metrics = metrics or Metrics(MetricMeter.noop)
+        running = build_workers(self.client, self.dependencies, metrics, queues or TASK_QUEUES)
         tasks = [asyncio.create_task(worker.run()) for worker in running]
         try:
             yield running
@@ -227,4 +232,13 @@ async def open_harness(
 async def terminate_everything(client: Client) -> None:
     async for execution in client.list_workflows("ExecutionStatus = 'Running'"):
         if execution.status is WorkflowExecutionStatus.RUNNING:
-            await client.get_workflow_handle(execution.id).terminate("the test is over")
+            await terminate_if_running(client, execution.id)
+
+
+async def terminate_if_running(client: Client, workflow_id: str) -> None:
+    """Listings lag behind: it may have ended by itself."""
+    try:
+        await client.get_workflow_handle(workflow_id).terminate("the test is over")
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise

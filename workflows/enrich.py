@@ -66,7 +66,7 @@ class EnrichItemWorkflow:
         )
 
     async def _sleep(self, wait: Wait) -> None:
-        self._waits += 1
+        self._waits += not wait.by_hand
         self._refusals += wait.refused
         self._show(f"waits: {wait.reason}")
         await workflow.sleep(timedelta(seconds=max(_SHORTEST, wait.seconds)), summary=wait.reason[:200])

@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.errors import ErrorRecord
-    from fascicle.domain.names import WAKE_SIGNAL
+    from fascicle.domain.names import PATIENT_WAITS, WAKE_SIGNAL
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
     from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
@@ -155,7 +155,7 @@ class SourceWorkflow:
                 return
             result = await self._look()
             if result.wait is not None:
-                return  # told to stop or pause while waiting: still due
+                return  # told to stop or pause while waiting, or to go on in a new run: still due
             self._state.woken = False
             await self._children.enrich(result.items)
             if result.gone:
@@ -183,6 +183,9 @@ class SourceWorkflow:
             self._state.facts = result.facts or self._state.facts
             if result.wait is None or not await self._sit_out(result.wait):
                 return result
+            if _is_long() and workflow.patched(PATIENT_WAITS):
+                self._state.due_at = workflow.now()
+                return result  # it goes on in a new run
             refusals = self._count_refusal(refusals, result.wait)
 
     async def _replay(self, wanted: str) -> None:
@@ -252,6 +255,9 @@ class SourceWorkflow:
                 continue
             if result.wait is None or not await self._sit_out(result.wait):
                 return result
+            if _is_long() and workflow.patched(PATIENT_WAITS):
+                self._state.due_at = workflow.now()
+                return result  # it goes on in a new run
             refusals = self._count_refusal(refusals, result.wait)
 
     async def _continue_as_new_if_suggested(self) -> None:
@@ -336,6 +342,11 @@ class SourceWorkflow:
                 ]
             )
         workflow.set_current_details(details(self.status()))
+
+
+def _is_long() -> bool:
+    """A site may be paused for months: a poll that waits for it must not outgrow what Temporal allows."""
+    return workflow.info().is_continue_as_new_suggested()
 
 
 def _listing_outcome(result: BackfillResult) -> str:

@@ -47,6 +47,8 @@ class SourceInput(BaseModel):
     paused: bool = False
     pause_reason: str = ""
     due_at: datetime | None = None
+    woken: bool = False
+    """Something new may be there: the first poll is to fetch it."""
     state: SourceState | None = None
 
     @property
@@ -113,6 +115,7 @@ def first_state(source: SourceInput) -> SourceState:
         synced=source.synced or source.is_feed,
         paused=source.paused,
         pause_reason=source.pause_reason,
+        woken=source.woken,
     )
 
 

@@ -52,14 +52,23 @@ class RetryableError(FascicleError):
 
 
 class MustWait(RetryableError):
-    """Come back after `seconds`. `refused` tells a site's refusal from our own gate's queue."""
+    """Come back after `seconds`. `refused` tells a site's refusal from our own gate's queue; `by_hand`: a
+    person paused the site."""
 
     def __init__(
-        self, code: str, message: str, *, seconds: float, refused: bool, http_status: int | None = None
+        self,
+        code: str,
+        message: str,
+        *,
+        seconds: float,
+        refused: bool,
+        by_hand: bool = False,
+        http_status: int | None = None,
     ) -> None:
         super().__init__(code, message, http_status=http_status)
         self.seconds = seconds
         self.refused = refused
+        self.by_hand = by_hand
 
 
 class PermanentError(FascicleError):

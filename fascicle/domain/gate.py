@@ -52,6 +52,11 @@ def one_at_a_time(policy: GatePolicy, longest: float) -> GatePolicy:
     return replace(policy, lease=longest + 2 * lateness, lateness=lateness)
 
 
+def gate_family(name: str) -> str:
+    """What a gate is for, without whose it is: `feed:example.org` is one of the family `feed`."""
+    return name.partition(":")[0]
+
+
 def opens(refusals: int, policy: GatePolicy) -> bool:
     return 0 < policy.refusals <= refusals
 

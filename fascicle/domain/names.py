@@ -35,6 +35,12 @@ WAKE_SIGNAL = "wake"
 # To the workflow of a post, a fic or a request: its row or its turn may have changed.
 LOOK_AGAIN_SIGNAL = "look_again"
 
+# The failure of an activity whose input could not be read: it never began.
+ACTIVITY_UNREAD = "activity_unread"
+
+# Changes of workflows that old histories do not know (docs/upgrading.md).
+PATIENT_WAITS = "patient-waits"
+
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")
 

@@ -34,7 +34,7 @@ from fascicle.sites.mangaplus import MangaPlus
 from fascicle.sites.pages import Pages
 from fascicle.sites.weebcentral import WeebCentral
 from fascicle.storage.database import open_engine
-from fascicle.storage.gate import Gates
+from fascicle.storage.gate import Gates, GateWatch
 from fascicle.storage.objects import ObjectStore, ObjectStoreOptions, open_object_store
 from fascicle.storage.vault import Vault
 
@@ -69,7 +69,9 @@ def utc_now() -> datetime:
 
 
 @asynccontextmanager
-async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> AsyncIterator[Dependencies]:
+async def open_dependencies(
+    settings: Settings, *, clock: Clock = utc_now, gate_watch: GateWatch | None = None
+) -> AsyncIterator[Dependencies]:
     """Everything, closed again at the end. Opens no connection yet: each is made at first use."""
     if settings.database_url is None:
         raise UsageError(
@@ -78,8 +80,9 @@ async def open_dependencies(settings: Settings, *, clock: Clock = utc_now) -> As
         )
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
     guard = HostGuard(settings.allow_hosts)
-    http = _http_client(settings, Gates(engine), archive_gate(settings))
-    services = _services_client(settings, Gates(engine))
+    gates = Gates(engine, gate_watch)
+    http = _http_client(settings, gates, archive_gate(settings))
+    services = _services_client(settings, gates)
     notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)

@@ -241,7 +241,7 @@ class HttpClient:
         slot = await self._gates.reserve(gate.name, gate.policy, patience=patience)
         if not slot.granted:
             reason = slot.reason or f"waiting for a turn at {gate.name}"
-            raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False)
+            raise MustWait("gate_wait", reason, seconds=slot.seconds, refused=False, by_hand=slot.by_hand)
         await self._until_its_turn(slot, gate, asked_at, before_sending)
         try:
             answer = await self._send_and_return(request, gate, slot, timeout_seconds)
@@ -291,7 +291,9 @@ class HttpClient:
         blocked = await self._gates.blocked(gate.name)
         if blocked is not None:
             reason = blocked.reason or f"{gate.name} asked us to wait"
-            raise MustWait("gate_wait", reason, seconds=blocked.seconds, refused=False)
+            raise MustWait(
+                "gate_wait", reason, seconds=blocked.seconds, refused=False, by_hand=blocked.by_hand
+            )
 
     async def _send(self, request: httpx.Request, timeout_seconds: float) -> Answer:
         where = place(str(request.url))

@@ -16,17 +16,19 @@ from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy, one_at_a_time
 from fascicle.runtime.channels import SAFE_SCHEMAS
+from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.setting_types import BaseUrl, CommaFloats, CommaList, Port, Range, Seconds
+from fascicle.runtime.worker_settings import WorkerSettings
 from fascicle.storage.database import asyncpg_url
-from fascicle.storage.vault import parse_keys
+from fascicle.storage.keyring import parse_keys
 
 
 def _site_variables() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("FASCICLE_SITE_") and value}
 
 
-class Settings(RequestSettings, BaseSettings):
+class Settings(RequestSettings, WorkerSettings, PayloadSettings, BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="FASCICLE_",
         extra="ignore",
@@ -48,6 +50,8 @@ class Settings(RequestSettings, BaseSettings):
 
     temporal_port: Port = 7233
     temporal_ui_port: Port = 8233
+    history_days: int = Field(3, ge=1, le=3650)
+    """How long Temporal keeps closed workflows. `setup` changes an existing namespace only if this is set."""
     ops_host: str = "127.0.0.1"
     ops_port: Port = 8000
     simulator_port: Port = 8900
@@ -120,7 +124,6 @@ class Settings(RequestSettings, BaseSettings):
     """The same, a line each. Unset: `token-keys` in the data folder, made there at first use."""
     token_maintenance_seconds: Seconds = 6 * 3600
 
-    publish_concurrency: int = Field(5, ge=1)
     publish_attempts: int = Field(7, ge=1)
     publish_retry_seconds: Seconds = 5
     """Before the second attempt; doubled before each further one."""
@@ -238,13 +241,6 @@ class Settings(RequestSettings, BaseSettings):
     smtp_password: SecretStr | None = None
     smtp_from: str | None = None
     smtp_security: Literal["starttls", "ssl", "insecure"] = "starttls"
-
-    max_concurrent_fetches: int = Field(50, ge=1)
-    max_concurrent_activities: int = Field(100, ge=1)
-    max_concurrent_deliveries: int = Field(8, ge=1)
-    max_cached_workflows: int = Field(1000, ge=2)
-    """Workflows kept in memory, at about half a megabyte each. One that is not is replayed when it wakes:
-    with more sources than this, each poll costs half as much CPU again."""
 
     @field_validator("user_agent")
     @classmethod

@@ -17,12 +17,19 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_203_114
 
 
+# A table that a restore leaves behind, in its own transaction: whoever would start work is refused meanwhile.
+_UNDOUBTED = "restored_undoubted"
+MARK_AS_UNDOUBTED = f"create table if not exists public.{_UNDOUBTED} ();"
+
+
 def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
     return create_async_engine(
         asyncpg_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
+        # Statements' values may be secrets, and errors go to logs, histories and traces.
+        hide_parameters=True,
         connect_args={
             "timeout": 10,
             "command_timeout": 60,
@@ -78,11 +85,16 @@ async def ping(engine: AsyncEngine) -> None:
 
 
 async def upgrade(engine: AsyncEngine) -> None:
-    """Bring the schema to this code's version. Safe to call from several processes at once."""
+    """Bring the schema to this code's version. Safe to call from several processes at once.
+
+    A schema that this code does not know is refused and left as it is.
+    """
     async with database_errors(), engine.connect() as connection:
         await connection.execute(text("select pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
         await connection.commit()
         try:
+            await asyncio.to_thread(_check_is_known, await _version(connection))
+            await connection.commit()
             await connection.run_sync(_upgrade)
             await connection.commit()
         finally:
@@ -93,32 +105,74 @@ async def upgrade(engine: AsyncEngine) -> None:
 async def schema_versions(engine: AsyncEngine) -> tuple[str | None, str | None]:
     """The database's version and the code's."""
     async with database_errors(), engine.connect() as connection:
-        there = await connection.scalar(text("select to_regclass('alembic_version')"))
-        version = there and await connection.scalar(text("select version_num from alembic_version"))
+        version = await _version(connection)
     return version, await asyncio.to_thread(newest_version)
+
+
+async def check_schema(engine: AsyncEngine) -> str:
+    """The schema's version, if it is this code's; else an error that says what to do."""
+    there, wanted = await schema_versions(engine)
+    await asyncio.to_thread(_check_is_known, there)
+    if there is None or there != wanted:
+        raise PermanentError(
+            "schema_mismatch",
+            f"The database has schema {there or 'none'}, not {wanted}: run `fascicle db upgrade`.",
+        )
+    async with database_errors(), engine.connect() as connection:
+        if await connection.scalar(text("select to_regclass(:mark)"), {"mark": f"public.{_UNDOUBTED}"}):
+            raise PermanentError(
+                "restored",
+                "The database was restored, and nobody has looked yet at what may have happened since the "
+                "backup: run `fascicle db restored`, then start again.",
+            )
+    return there
+
+
+async def settle_doubts(connection: AsyncConnection) -> None:
+    """What may have happened since the backup is doubted: workers may start."""
+    await connection.execute(text(f"drop table if exists public.{_UNDOUBTED}"))
+
+
+async def _version(connection: AsyncConnection) -> str | None:
+    if not await connection.scalar(text("select to_regclass('alembic_version')")):
+        return None
+    version: str | None = await connection.scalar(text("select version_num from alembic_version"))
+    return version
+
+
+def _check_is_known(version: str | None) -> None:
+    if version is None or version in _versions():
+        return
+    if version.isdecimal() and version > (newest := newest_version()):
+        raise PermanentError(
+            "database_newer",
+            f"The database is newer than this version of Fascicle (schema {version}, not {newest}): "
+            "run the newer version, or restore a backup made by this one.",
+        )
+    raise PermanentError(
+        "database_foreign",
+        f"The database belongs to another program (its schema is {version!r}): give Fascicle one of its own.",
+    )
 
 
 def newest_version() -> str:
     """Migrations are numbered: the file with the highest number is the last."""
-    return max(path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
+    return max(_versions())
+
+
+def _versions() -> set[str]:
+    return {path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 
 def _upgrade(connection: Connection) -> None:
     # Alembic takes a quarter of a second to load, and only those who migrate need it.
     from alembic import command
     from alembic.config import Config
-    from alembic.util.exc import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, "head")
-    except CommandError as error:
-        raise PermanentError(
-            "database_newer",
-            f"The database was written by a newer Fascicle ({error}). Install that version.",
-        ) from error
+    command.upgrade(config, "head")
 
 
 def _short(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.fic import FicRef, JobState, WorkResult
+from fascicle.storage.gate import PAUSED_UNTIL, REASON
 
 # Its place in the queue: a job that waits before another attempt comes back then, not before.
 TURN_AT = "greatest(job.queued_at, coalesce(job.not_before, '-infinity'))"
@@ -99,15 +100,24 @@ async def turn(connection: AsyncConnection, job: dict[str, Any], gate: str, now:
                     where mine.key = :key and job.site = mine.site and job.key <> mine.key
                       and {WAITING} and {TURN_AT} <= :now
                       and ({TURN_AT}, job.key) < ({TURN_AT.replace("job.", "mine.")}, mine.key)) as ahead,
-              extract(epoch from greatest(gate.next_at, gate.blocked_until)
+              extract(epoch from greatest(gate.next_at, gate.blocked_until, {PAUSED_UNTIL})
                                  - clock_timestamp())::float8 as wait,
-              case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as reason
+              {REASON} as reason
             from (select 1) as one left join gate on gate.name = :gate"""),
         {"key": job["key"], "gate": gate, "now": now},
     )
     found = row.one()
     wait = found.wait if found.wait is not None and found.wait > 0 else 0.0
     return Turn(found.ahead, wait, found.reason)
+
+
+async def forgive_pause(connection: AsyncConnection, site: str, since: datetime) -> None:
+    """The time for which a person had paused the site counts against nobody."""
+    await connection.execute(
+        text(f"""update fic_job job set started_at = started_at + (now() - greatest(started_at, :since))
+                 where site = :site and {WAITING} and started_at is not null"""),
+        {"site": site, "since": since},
+    )
 
 
 async def next_in_line(connection: AsyncConnection, site: str) -> dict[str, Any] | None:

@@ -11,15 +11,17 @@ from fascicle.domain.fic_queue import eta_seconds
 from fascicle.domain.names import fic_workflow_id
 from fascicle.storage.fic import override_of, work
 from fascicle.storage.fic_job import TURN_AT, WAITING
+from fascicle.storage.gate import PAUSED_AT, PAUSED_UNTIL, REASON
 
 # A site's fics all wait while its gate is shut; that is their state then.
-_SHOWN = f"case when {WAITING} and gate.blocked_until > clock_timestamp() then 'cooldown' else job.state end"
+_SHUT = f"(gate.blocked_until > clock_timestamp() or {PAUSED_AT} is not null)"
+_SHOWN = f"case when {WAITING} and {_SHUT} then 'cooldown' else job.state end"
 # Subscribers: while it waits, those who wait with it; then all who ever asked.
 _FACTS = f"""
 select job.*, fic.title, fic.hidden_works, gate.name as gate,
   {_SHOWN} as shown,
-  case when gate.blocked_until > clock_timestamp() then gate.blocked_reason end as blocked_reason,
-  greatest(0, extract(epoch from greatest(gate.next_at, gate.blocked_until, job.not_before)
+  {REASON} as blocked_reason,
+  greatest(0, extract(epoch from greatest(gate.next_at, gate.blocked_until, job.not_before, {PAUSED_UNTIL})
                                  - clock_timestamp()))::float8 as gate_wait,
   (select count(*) from fic_subscriber s where s.job_key = job.key
      and (s.round = job.round or not ({WAITING}))) as subscribers,

@@ -5,6 +5,8 @@ All instants are the database's clock; callers get durations, so that clock skew
 
 import random
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -20,6 +22,16 @@ values (:name, '-infinity', '-infinity', '-infinity', :floor) on conflict (name)
 
 _DISTANCE = "greatest(delay_seconds, cast(:floor as float8)) * :stretch + :think"
 
+# A pause of `deviantart` is one of each of its accounts (`deviantart:…`), too.
+_FAMILY = "(select family.{column} from gate family where family.name = split_part(gate.name, ':', 1))"
+PAUSED_AT = f"coalesce(gate.paused_at, {_FAMILY.format(column='paused_at')})"
+# Nobody knows how long a pause will be: those who wait come back now and then, the longer it lasts the later.
+PAUSED_UNTIL = f"""case when {PAUSED_AT} is not null then clock_timestamp()
+  + least(greatest(clock_timestamp() - {PAUSED_AT}, interval '5 minutes'), interval '1 hour') end"""
+REASON = f"""case when {PAUSED_AT} is not null
+    then coalesce(gate.paused_reason, {_FAMILY.format(column="paused_reason")}, 'paused')
+  when gate.blocked_until > clock_timestamp() then gate.blocked_reason end"""
+
 # Take the next free instant if it is near enough to be slept through ...
 _RESERVE = text(f"""
 update gate set
@@ -27,8 +39,8 @@ update gate set
             + make_interval(secs => {_DISTANCE} + :lease),
   turn = turn + 1,
   updated_at = now()
-where name = :name and greatest(next_at, blocked_until)
-      <= clock_timestamp() + make_interval(secs => :patience)
+where name = :name and {PAUSED_AT} is null
+  and greatest(next_at, blocked_until) <= clock_timestamp() + make_interval(secs => :patience)
 returning extract(epoch from next_at - clock_timestamp() - make_interval(
             secs => {_DISTANCE} + :lease))::float8 as seconds,
           failures > 0 or refusals > 0 or delay_seconds > :floor as strained, turn
@@ -44,21 +56,21 @@ where name = :name
 """)
 
 # Where only one goes at a time, the order is kept elsewhere; here is only how long to wait.
-_WAIT = text("""
-select extract(epoch from greatest(next_at, blocked_until) - clock_timestamp())::float8,
-       case when blocked_until > clock_timestamp() then blocked_reason end
+_WAIT = text(f"""
+select extract(epoch from greatest(next_at, blocked_until, {PAUSED_UNTIL}) - clock_timestamp())::float8,
+       {REASON}, {PAUSED_AT} is not null
 from gate where name = :name
 """)
 
 # ... else a place in the queue: not a slot, only a time to come back that nobody else was given.
-_QUEUE = text("""
+_QUEUE = text(f"""
 update gate set
-  queue_until = greatest(queue_until, next_at, blocked_until, clock_timestamp())
+  queue_until = greatest(queue_until, next_at, blocked_until, {PAUSED_UNTIL}, clock_timestamp())
                 + make_interval(secs => greatest(delay_seconds, cast(:floor as float8)))
 where name = :name
 returning extract(epoch from queue_until - clock_timestamp() - make_interval(
             secs => greatest(delay_seconds, cast(:floor as float8))))::float8,
-          case when blocked_until > clock_timestamp() then blocked_reason end
+          {REASON}, {PAUSED_AT} is not null
 """)
 
 
@@ -91,6 +103,41 @@ async def count_job(connection: AsyncConnection, name: str, *, jobs: int, pause:
     await connection.execute(_COUNT_JOB, {"name": name, "jobs": jobs, "pause": pause})
 
 
+async def pause(connection: AsyncConnection, name: str, reason: str, *, floor: float) -> None:
+    """Nobody goes there from now on. Paused again, it has the new reason."""
+    await connection.execute(_ENSURE, {"name": name, "floor": floor})
+    await connection.execute(
+        text("""update gate set paused_at = coalesce(paused_at, now()), paused_reason = :reason
+                where name = :name"""),
+        {"name": name, "reason": reason},
+    )
+
+
+async def resume(connection: AsyncConnection, name: str) -> datetime | None:
+    """Since when it was paused; None: it was not. Those who wait come back by themselves, within an hour."""
+    since: datetime | None = await connection.scalar(
+        text("""update gate set paused_at = null, paused_reason = null, queue_until = '-infinity'
+                from (select name as of, paused_at as since from gate where name = :name for update) before
+                where name = before.of and before.since is not null returning before.since"""),
+        {"name": name},
+    )
+    return since
+
+
+async def is_paused(connection: AsyncConnection, name: str) -> bool:
+    found = await connection.scalar(text(f"select {PAUSED_AT} from gate where name = :name"), {"name": name})
+    return found is not None
+
+
+async def was_passed(connection: AsyncConnection, name: str) -> bool:
+    """A gate of that name, or gates of that family."""
+    found = await connection.scalar(
+        text("select 1 from gate where name = :name or split_part(name, ':', 1) = :name limit 1"),
+        {"name": name},
+    )
+    return found is not None
+
+
 def _distance(policy: GatePolicy) -> dict[str, float]:
     return {
         "floor": policy.floor,
@@ -108,15 +155,32 @@ class Slot:
     reason: str | None = None
     strained: bool = False
     """The gate stands wider than its floor: report the outcome so that it can ease."""
+    by_hand: bool = False
+    """A person paused the site."""
     turn: int = 0
     """To be named at the return, where only one goes at a time."""
 
 
+class GateWatch(Protocol):
+    """Who counts the waits. `how`: `slept` in place, or `returned` to whoever asked."""
+
+    def waited_at_gate(self, gate: str, seconds: float, how: str) -> None: ...
+
+    def failed_at_gate(self, gate: str, *, refused: bool) -> None: ...
+
+
 class Gates:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, watch: GateWatch | None = None) -> None:
         self._engine = engine
+        self._watch = watch
 
     async def reserve(self, name: str, policy: GatePolicy, *, patience: float) -> Slot:
+        slot = await self._reserve(name, policy, patience)
+        if self._watch is not None:
+            self._watch.waited_at_gate(name, slot.seconds, "slept" if slot.granted else "returned")
+        return slot
+
+    async def _reserve(self, name: str, policy: GatePolicy, patience: float) -> Slot:
         values = {"name": name, "patience": patience, "lease": policy.lease} | _distance(policy)
         async with transaction(self._engine) as connection:
             row = (await connection.execute(_RESERVE, values)).first()
@@ -126,8 +190,8 @@ class Gates:
             if row is not None:
                 return Slot(True, max(0.0, row.seconds), strained=row.strained, turn=row.turn)
             asked = _QUEUE if policy.lease == 0 else _WAIT
-            wait, reason = (await connection.execute(asked, values)).one()
-            return Slot(False, max(0.0, wait), reason)
+            wait, reason, by_hand = (await connection.execute(asked, values)).one()
+            return Slot(False, max(0.0, wait), reason, by_hand=by_hand)
 
     async def returned(self, name: str, policy: GatePolicy, turn: int) -> None:
         """The request of that turn is over; the next one keeps its distance from now on."""
@@ -135,15 +199,17 @@ class Gates:
             await connection.execute(_RETURN, {"name": name, "turn": turn} | _distance(policy))
 
     async def blocked(self, name: str) -> Slot | None:
-        """For how long the site itself told us to stay away, if it does."""
+        """For how long the site, or a person, told us to stay away, if any did."""
         async with transaction(self._engine) as connection:
             rows = await connection.execute(
-                text("""select extract(epoch from blocked_until - clock_timestamp())::float8, blocked_reason
-                        from gate where name = :name and blocked_until > clock_timestamp()"""),
+                text(f"""select extract(epoch from greatest(blocked_until, {PAUSED_UNTIL})
+                                          - clock_timestamp())::float8, {REASON}, {PAUSED_AT} is not null
+                         from gate where name = :name
+                           and (blocked_until > clock_timestamp() or {PAUSED_AT} is not null)"""),
                 {"name": name},
             )
             row = rows.first()
-        return None if row is None else Slot(False, row[0], row[1])
+        return None if row is None else Slot(False, row[0], row[1], by_hand=row[2])
 
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
         async with transaction(self._engine) as connection:
@@ -167,6 +233,8 @@ class Gates:
 
         Returns for how long nobody may go there now.
         """
+        if self._watch is not None:
+            self._watch.failed_at_gate(name, refused=refused)
         async with transaction(self._engine) as connection:
             found = await connection.execute(
                 text("select delay_seconds, refusals, failures from gate where name = :name for update"),

@@ -58,7 +58,8 @@ async def gates(connection: AsyncConnection) -> list[dict[str, Any]]:
     rows = await connection.execute(
         text("""select name, delay_seconds, failures,
                   case when blocked_until > clock_timestamp() then blocked_until end as blocked_until,
-                  case when blocked_until > clock_timestamp() then blocked_reason end as blocked_reason
+                  case when blocked_until > clock_timestamp() then blocked_reason end as blocked_reason,
+                  paused_at, paused_reason
                 from gate order by name""")
     )
     return [dict(row) for row in rows.mappings()]

@@ -18,10 +18,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from fascicle.storage import feed_tables, fic_tables, publishing_tables, request_tables
+from fascicle.storage import feed_tables, fic_tables, payload_tables, publishing_tables, request_tables
 from fascicle.storage.table_parts import big_id, metadata, reference, time
 
-__all__ = ["feed_tables", "fic_tables", "metadata", "publishing_tables", "request_tables"]
+__all__ = [
+    "feed_tables",
+    "fic_tables",
+    "metadata",
+    "payload_tables",
+    "publishing_tables",
+    "request_tables",
+]
 
 _MODES = "mode in ('immediate', 'hourly', 'daily', 'off')"
 
@@ -304,6 +311,9 @@ gate = Table(
     Column("turn", BigInteger, nullable=False, server_default="0"),
     # Jobs until the next longer pause.
     Column("jobs_left", Integer),
+    # A person's word: nobody goes there until it is taken back.
+    time("paused_at"),
+    Column("paused_reason", Text),
     time("updated_at", now=True),
 )
 

@@ -8,60 +8,38 @@ import asyncio
 import base64
 import binascii
 import os
-import re
-import secrets
-from collections.abc import Mapping
 from pathlib import Path
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.names import new_id
+from fascicle.storage.keyring import DoesNotOpen, KeyMissing, Keyring, new_key, parse_keys
 
 ACCESS = "access"
 REFRESH = "refresh"
 
 _VERSION = "v1"
-_KEY_BYTES = 32
-_NONCE_BYTES = 12
-_KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
-class Keyring:
-    """Keys by their ids; the first encrypts what is new."""
-
-    def __init__(self, keys: Mapping[str, bytes]) -> None:
-        self._keys = dict(keys)
-
-    def __repr__(self) -> str:
-        return f"Keyring({', '.join(self._keys) or 'empty'})"
-
-    @property
-    def first(self) -> str | None:
-        return next(iter(self._keys), None)
+class TokenKeys(Keyring):
+    """A keyring whose ciphertexts say which key they need."""
 
     def encrypt(self, secret: str, *, account_id: str, kind: str) -> str:
         if self.first is None:
             raise PermanentError("no_key", "There is no key to encrypt tokens with. See FASCICLE_TOKEN_KEYS.")
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = AESGCM(self._keys[self.first]).encrypt(nonce, secret.encode(), _bound_to(account_id, kind))
-        return f"{_VERSION}.{self.first}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
+        sealed = self.seal(self.first, secret.encode(), purpose=_bound_to(account_id, kind))
+        return f"{_VERSION}.{self.first}.{base64.urlsafe_b64encode(sealed).decode()}"
 
     def decrypt(self, ciphertext: str, *, account_id: str, kind: str) -> str:
         key_id, sealed = _parts(ciphertext, account_id, kind)
-        key = self._keys.get(key_id)
-        if key is None:
+        try:
+            return self.open(key_id, sealed, purpose=_bound_to(account_id, kind)).decode()
+        except KeyMissing:
             raise PermanentError(
                 "key_unknown",
                 f"The {kind} token of account {account_id} is encrypted with the key {key_id!r}, which is "
                 "not here. Put that key back into FASCICLE_TOKEN_KEYS (or its file), after the first one.",
-            )
-        try:
-            nonce, body = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-            return AESGCM(key).decrypt(nonce, body, _bound_to(account_id, kind)).decode()
-        except (InvalidTag, ValueError):
-            # Without the cause: nothing of it helps, and it must not carry anything out.
+            ) from None
+        except (DoesNotOpen, UnicodeDecodeError):
             raise _cannot_decrypt(
                 account_id, kind, f"the key {key_id!r} does not fit, or it was changed"
             ) from None
@@ -74,7 +52,7 @@ class Vault:
         self._keys = keys
         self._file = file
         self._made_file = made_file
-        self._ring: Keyring | None = None
+        self._ring: TokenKeys | None = None
 
     def __repr__(self) -> str:
         return "Vault()"
@@ -93,61 +71,27 @@ class Vault:
         self._ring = None
         return (await self.keyring()).decrypt(ciphertext, account_id=account_id, kind=kind)
 
-    async def keyring(self, *, make: bool = False) -> Keyring:
+    async def keyring(self, *, make: bool = False) -> TokenKeys:
         """`make`: a key of our own if none is configured and none was made yet."""
         if self._ring is None or (make and self._ring.first is None):
             self._ring = await asyncio.to_thread(self._load, make)
         return self._ring
 
-    def _load(self, make: bool) -> Keyring:
+    def _load(self, make: bool) -> TokenKeys:
         if self._keys is not None:
-            return Keyring(parse_keys(self._keys))
+            return TokenKeys(parse_keys(self._keys))
         if self._file is not None:
             return _read(self._file, "FASCICLE_TOKEN_KEYS_FILE")
         if make:
             _make(self._made_file)
         if not self._made_file.exists():
-            return Keyring({})
+            return TokenKeys({})
         return _read(self._made_file, str(self._made_file))
-
-
-def new_key() -> str:
-    """A fresh `id:base64` line."""
-    return f"{new_id()[:6]}:{base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()}"
-
-
-def parse_keys(text: str) -> dict[str, bytes]:
-    """`id:base64` parted by commas or lines, `#` for remarks. A ValueError, which never shows a key."""
-    keys: dict[str, bytes] = {}
-    lines = [line.partition("#")[0] for line in text.splitlines()]
-    entries = [part.strip() for line in lines for part in line.split(",") if part.strip()]
-    for place, entry in enumerate(entries, 1):
-        key_id, colon, encoded = entry.partition(":")
-        if not colon or not _KEY_ID.fullmatch(key_id):
-            raise ValueError(
-                f"key {place} is not of the form id:base64 (`fascicle account new-key` makes one)"
-            )
-        if key_id in keys:
-            raise ValueError(f"the key id {key_id!r} is there twice")
-        keys[key_id] = _decoded_key(key_id, encoded)
-    if not keys:
-        raise ValueError("holds no key of the form id:base64 (`fascicle account new-key` makes one)")
-    return keys
 
 
 def key_id_of(ciphertext: str) -> str | None:
     parts = ciphertext.split(".")
     return parts[1] if len(parts) == 3 and parts[0] == _VERSION else None
-
-
-def _decoded_key(key_id: str, encoded: str) -> bytes:
-    try:
-        key = base64.b64decode(encoded.strip().replace("-", "+").replace("_", "/"), validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError(f"the key {key_id!r} is not base64") from None
-    if len(key) != _KEY_BYTES:
-        raise ValueError(f"the key {key_id!r} has {len(key)} bytes, not {_KEY_BYTES}")
-    return key
 
 
 def _bound_to(account_id: str, kind: str) -> bytes:
@@ -172,9 +116,9 @@ def _cannot_decrypt(account_id: str, kind: str, why: str) -> PermanentError:
     )
 
 
-def _read(file: Path, name: str) -> Keyring:
+def _read(file: Path, name: str) -> TokenKeys:
     try:
-        return Keyring(parse_keys(file.read_text(encoding="ascii")))
+        return TokenKeys(parse_keys(file.read_text(encoding="ascii")))
     except OSError as error:
         raise UsageError("wrong_setting", f"{name}: cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError:

@@ -8,9 +8,9 @@ class BodyTooLarge(Exception):
 
 
 async def read_body(request: Request, most_bytes: int) -> bytes:
-    body = b""
+    body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > most_bytes:
             raise BodyTooLarge(f"A body has at most {most_bytes} bytes.")
-    return body
+    return bytes(body)

@@ -3,12 +3,21 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fascicle.domain.names import new_id
+from fascicle.runtime.correlation import correlated, is_correlation_id
+
+CORRELATION_HEADER = "X-Correlation-Id"
 
 Probe = Callable[[], Awaitable[bool]]
 
@@ -22,7 +31,11 @@ class OpsProbes:
     worker: Callable[[], str]
     """`running`, or what it is doing instead."""
     active_jobs: Callable[[], int]
+    about: Callable[[], Awaitable[dict[str, Any]]]
+    """What else /ready tells of this worker."""
     metrics_url: str
+    state: Callable[[], Awaitable[str]]
+    """What stands in the database, in the text format of Prometheus. It never raises either."""
 
 
 def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
@@ -35,7 +48,7 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
         return JSONResponse({"status": "alive"})
 
     async def ready(request: Request) -> Response:
-        temporal, database = await asyncio.gather(probes.temporal(), probes.database())
+        temporal, database, about = await asyncio.gather(probes.temporal(), probes.database(), probes.about())
         worker = probes.worker()
         checks = {
             "temporal": "up" if temporal else "down",
@@ -43,7 +56,7 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
             "worker": worker,
         }
         is_ready = temporal and database and worker == "running"
-        body = {"ready": is_ready, **checks, "active_jobs": probes.active_jobs()}
+        body = {"ready": is_ready, **checks, "active_jobs": probes.active_jobs(), **about}
         return JSONResponse(body, status_code=200 if is_ready else 503)
 
     async def metrics(request: Request) -> Response:
@@ -52,7 +65,8 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
                 answer = await client.get(probes.metrics_url)
         except httpx.HTTPError as error:
             return PlainTextResponse(f"# metrics are not available: {error}\n", status_code=503)
-        return Response(answer.content, media_type="text/plain; version=0.0.4; charset=utf-8")
+        content = answer.content + (await probes.state()).encode()
+        return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return Starlette(
         routes=[
@@ -61,5 +75,28 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
             Route("/ready", ready),
             Route("/metrics", metrics),
             *more,
-        ]
+        ],
+        middleware=[Middleware(CorrelatedRequests)],
     )
+
+
+class CorrelatedRequests:
+    """What a request sets off belongs to one id: the caller's, or one that the answer tells."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(CORRELATION_HEADER, "")
+        correlation_id = given if is_correlation_id(given) else new_id()
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[CORRELATION_HEADER] = correlation_id
+            await send(message)
+
+        with correlated(correlation_id):
+            await self._app(scope, receive, send_with_id)

@@ -20,7 +20,8 @@ from fascicle.runtime.settings import Settings
 from fascicle.sites.discord import Discord
 from fascicle.storage import discord as replies
 from fascicle.storage.database import open_engine, transaction
-from fascicle.storage.vault import Vault, new_key
+from fascicle.storage.keyring import new_key
+from fascicle.storage.vault import Vault
 
 KEY = "ao3-work-5"
 NOW = datetime.now(UTC)

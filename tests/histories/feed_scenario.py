@@ -13,6 +13,8 @@ async def a_feed_is_followed(stack: Harness) -> dict[str, str]:
     subscribed = await read(stack, "ann", feed(stack))
     source = {"id": subscribed.source_id}
     await poll(stack, subscribed)
+    await stack.execute("update source set next_check_at = now() - interval '1 hour'")
+    await stack.client.execute_workflow("ReconcileWorkflow", id="reconcile-a-feed", task_queue="fascicle")
     await stack.execute("alter table item add constraint picky check (title <> 'Bad')")
     publish(stack, "blog", "Good", "Bad")
     stack.simulator.faults.add(Fault(path="/feeds/blog", status=429, retry_after=1, count=1))
@@ -34,4 +36,5 @@ async def a_feed_is_followed(stack: Harness) -> dict[str, str]:
         "feed_life": source_workflow_id(subscribed.source_id),
         "item_replayed": item,
         "replay_of_an_item": "replay-item",
+        "reconcile_of_a_feed": "reconcile-a-feed",
     }

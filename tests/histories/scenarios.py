@@ -13,6 +13,7 @@ from tests.histories.cleanup_scenario import deleted_files_are_removed
 from tests.histories.enrich_scenario import items_are_enriched
 from tests.histories.feed_scenario import a_feed_is_followed
 from tests.histories.fic_scenario import fics_for_several
+from tests.histories.letters_scenario import letters_are_written_and_replayed
 from tests.histories.publish_scenario import posts_on_their_way
 from tests.histories.request_scenario import pages_become_summaries
 from workflows.replay_letters import ReplayLettersInput
@@ -160,6 +161,7 @@ SCENARIOS: list[Callable[[Harness], Awaitable[Histories]]] = [
     a_chapter_from_upstream_to_followers,
     a_person_steers_a_source,
     what_fails_for_good,
+    letters_are_written_and_replayed,
     a_sweep_wakes_a_source,
     what_schedules_and_people_start,
     an_automation_fires,

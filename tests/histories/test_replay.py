@@ -13,23 +13,29 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
+from fascicle.runtime.correlation import CorrelationInterceptor
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually
 from tests.histories.scenarios import SCENARIOS, Histories
 from tests.publishing import FAST
 from tests.requests import model_settings
 from worker import WORKFLOWS
+from workflows.unread import OfferUnreadAgain
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 
 
 @pytest.fixture
 def overrides(simulator: RunningSimulator) -> dict[str, Any]:
-    return FAST | model_settings(simulator, request_concurrency=1)
+    return FAST | model_settings(simulator, request_concurrency=1, enrich=True)
 
 
 async def replay(name: str, text: str) -> None:
-    replayer = Replayer(workflows=list(WORKFLOWS), data_converter=pydantic_data_converter)
+    replayer = Replayer(
+        workflows=list(WORKFLOWS),
+        data_converter=pydantic_data_converter,
+        interceptors=[CorrelationInterceptor(), OfferUnreadAgain()],  # as a worker has it
+    )
     await replayer.replay_workflow(WorkflowHistory.from_json(name, text))
 
 

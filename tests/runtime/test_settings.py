@@ -29,6 +29,11 @@ def test_o8_lists_are_comma_separated_and_trailing_slashes_go(monkeypatch: pytes
         ("FASCICLE_LOG_LEVEL", "loud"),
         ("FASCICLE_USER_AGENT", "two\nlines"),
         ("DATABASE_URL", "mysql://x"),
+        ("FASCICLE_MAX_POLLERS", "1"),
+        ("FASCICLE_MAX_CACHED_WORKFLOWS", "0"),
+        ("FASCICLE_WORKER_SLOTS", "many"),
+        ("FASCICLE_DEPLOYMENT_NAME", "fascicle.eu"),
+        ("FASCICLE_BUILD_ID", "the second"),
     ],
 )
 def test_o8_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:

@@ -39,7 +39,7 @@ class Outcome:
 
 def clean_environment(**extra: str) -> dict[str, str]:
     """This process's environment without settings for Fascicle. Byte code is kept: imports take seconds."""
-    ours = ("FASCICLE_", "TEMPORAL_", "DATABASE_URL", "PYTHONDONTWRITEBYTECODE")
+    ours = ("FASCICLE_", "TEMPORAL_", "OTEL_", "DATABASE_URL", "PYTHONDONTWRITEBYTECODE")
     return {k: v for k, v in os.environ.items() if not k.startswith(ours)} | extra
 
 

@@ -10,10 +10,13 @@ import pytest
 
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
+from tests.collector import Collector
+from tests.payloads import OLD
 from tests.starter.commandline import ROOT, Outcome, Process, clean_environment, start_up, wait_until
 from tests.starter.forked import ForkedCommands
 
 BRACKETS = "Lanterns [bold]of[/] Kyoto [/x] :fire:"
+CODEC_TOKEN = "of-the-shared-stack"
 TOKEN = "JHMHI8qBe7bk2ZwO5U711o3dV_js"
 
 
@@ -43,6 +46,8 @@ class Running:
     desk: Desk
     up: Process
     simulator: RunningSimulator
+    collector: Collector
+    """What the worker is traced by."""
 
     @cached_property
     def ops_port(self) -> int:
@@ -119,10 +124,18 @@ def desk(tmp_path: Path, commands: ForkedCommands) -> Desk:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory, commands: ForkedCommands) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("starter")
-    with RunningSimulator() as simulator:
-        env = environment_for(folder, simulator, FASCICLE_FILES_DIR="art")
-        with start_up(folder, env) as up:
-            stack = Running(Desk(folder, env, commands), up, simulator)
+    with RunningSimulator() as simulator, Collector() as collector:
+        env = environment_for(
+            folder,
+            simulator,
+            FASCICLE_FILES_DIR="art",
+            # Only for reading: what passes through Temporal stays plain.
+            FASCICLE_PAYLOAD_KEYS=f"plain,{OLD}",
+            FASCICLE_CODEC_TOKEN=CODEC_TOKEN,
+        )
+        traced = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "500"}
+        with start_up(folder, env | traced) as up:
+            stack = Running(Desk(folder, env, commands), up, simulator, collector)
             _let_something_happen(stack)
             yield stack
 

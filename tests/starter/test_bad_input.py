@@ -82,11 +82,12 @@ WRONG_SETTINGS = [
 ]
 
 FAILURES = [
-    ({"DATABASE_URL": f"postgresql://u:geheim@{NOBODYS_PORT}/x"}, "source list", "did not answer"),
-    ({"TEMPORAL_ADDRESS": NOBODYS_PORT}, "source show Rivers", "cannot be reached"),
+    ({"DATABASE_URL": f"postgresql://u:geheim@{NOBODYS_PORT}/x"}, "source list", "DATABASE_URL"),
+    ({"TEMPORAL_ADDRESS": NOBODYS_PORT}, "source show Rivers", "TEMPORAL_ADDRESS"),
     ({"TEMPORAL_ADDRESS": NOBODYS_PORT}, "doctor", "cannot be reached"),
-    ({"TEMPORAL_NAMESPACE": "nonsense"}, "source poll Rivers", "TEMPORAL_NAMESPACE"),
+    ({"TEMPORAL_NAMESPACE": "nonsense"}, "source poll Rivers", "setup --create-namespace"),
     ({"TEMPORAL_NAMESPACE": "nonsense"}, "doctor", "TEMPORAL_NAMESPACE"),
+    ({"FASCICLE_PAYLOAD_KEY": "geheim"}, "doctor", "FASCICLE_PAYLOAD_KEYS"),
     (
         {"FASCICLE_ALLOW_HOSTS": "elsewhere", "FASCICLE_AO3_INTERVAL_SECONDS": "20"},
         f"source add {MANGADEX}{'0' * 8}-0000-4000-8000-{'0' * 12}",
@@ -141,6 +142,13 @@ def test_x7_a_name_is_something_that_can_be_shown(running: Running, name: str) -
 @pytest.mark.parametrize("command", ["status", "up", "config"])
 def test_o8_wrong_settings_are_named(desk: Desk, command: str, settings: dict[str, str], words: str) -> None:
     assert_told(desk.fascicle(command, **settings), 2, words)
+
+
+def test_o8_a_setting_that_is_none_is_noted(desk: Desk) -> None:
+    outcome = desk.fascicle("config", "--json", FASCICLE_PAYLOAD_KEY="geheim")
+    assert "FASCICLE_PAYLOAD_KEY" not in outcome.json()
+    assert "is FASCICLE_PAYLOAD_KEYS meant" in outcome.err
+    assert desk.fascicle("config").err == ""
 
 
 @pytest.mark.parametrize("command", ["up", "config", "doctor"])
@@ -238,7 +246,8 @@ def _contents(data: Path) -> list[tuple[str, int]]:
 
 
 WRONG_WORKERS = [
-    (("--queues", "nonsense"), {}, "fascicle, fetch, deliver"),
+    (("--queues", "fetch,nonsense"), {}, "no queue nonsense; choose from fascicle, fetch, deliver, publish"),
+    (("--queues", ","), {}, "choose from fascicle, fetch, deliver, publish"),
     ((), {"FASCICLE_DRAIN_SECONDS": "soon"}, "FASCICLE_DRAIN_SECONDS"),
     ((), {"DATABASE_URL": ""}, "DATABASE_URL"),
     ((), {"FASCICLE_OPS_HOST": "192.0.2.1"}, "FASCICLE_OPS_PORT"),

@@ -1,10 +1,13 @@
 """The ops pages of a running stack (O1)."""
 
+import json
 import re
 import signal
+from importlib.metadata import version
 
 import pytest
 
+from fascicle.web import probe
 from tests.starter.commandline import answer, child_pid, send_to_all, wait_until
 from tests.starter.conftest import Running
 
@@ -49,7 +52,17 @@ def test_o1_health_and_readiness(running: Running) -> None:
     assert ready.status_code == 200
     assert ready.json() | {"active_jobs": 0} == {
         "ready": True, "temporal": "up", "database": "up", "worker": "running", "active_jobs": 0,
+        "queues": ["fascicle", "fetch", "deliver", "publish"], "build_id": version("fascicle"),
     }  # fmt: skip
+
+
+def test_o1_a_containers_health_check_asks_the_ops_pages(running: Running) -> None:
+    assert probe.ask(running.ops_port, "/health") == (True, '{"status":"alive"}')
+    is_ready, said = probe.ask(running.ops_port, "/ready")
+    assert (is_ready, json.loads(said)["worker"]) == (True, "running")
+    assert probe.ask(running.ops_port, "/nonsense")[0] is False
+    is_well, why = probe.ask(1, "/health")
+    assert (is_well, "no answer from port 1" in why) == (False, True)
 
 
 @pytest.mark.parametrize(("server", "check"), [("temporal", "temporal"), ("postgres", "database")])

@@ -145,3 +145,16 @@ def test_o5_the_cli_knows_the_folders_of_the_stack_wherever_it_is_used(
     shown = elsewhere.json("config")
     assert shown["FASCICLE_SITES_DIR"] == str(running.desk.folder / "sites.d")
     assert shown["FASCICLE_FILES_DIR"] == str(running.desk.folder / "art")
+
+
+def test_c15_a_site_is_paused_and_resumed_by_a_word(running: Running) -> None:
+    assert running.fascicle("site", "pause", "weebcentral", "--reason", "they asked").code == 0
+    gates = {gate["name"]: gate for gate in running.json("status")["gates"]}
+    assert gates["weebcentral"]["paused_reason"] == "paused: they asked (fascicle site resume weebcentral)"
+    assert "weebcentral is paused: they asked" in running.fascicle("status").said()
+    assert running.json("site", "resume", "weebcentral") == {
+        "site": "weebcentral", "paused": False, "was_paused": True,
+    }  # fmt: skip
+    assert "was not paused" in running.fascicle("site", "resume", "weebcentral").said()
+    refused = running.fascicle("site", "pause", "nowhere")
+    assert (refused.code, "There is no site 'nowhere'" in refused.said()) == (2, True)

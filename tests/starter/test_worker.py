@@ -69,6 +69,7 @@ async def test_o2_a_second_signal_leaves_at_once_and_loses_nothing(site: Site) -
 async def test_o1_a_worker_of_one_queue_is_ready_and_leaves_the_rest(site: Site) -> None:
     with site.start_worker("--queues", "fetch") as worker:
         await site.until_ready()
+        assert (await site.readiness())["queues"] == ["fetch"]
         await site.harness.add(site.harness.series())
         await asyncio.sleep(0.5)
         assert not site.harness.simulator.requests.matching("/mangadex/manga/*/feed")

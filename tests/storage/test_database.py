@@ -1,7 +1,7 @@
 """The schema and the database's absence."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.storage import database
 from fascicle.storage.database import (
     asyncpg_url,
+    check_schema,
     newest_version,
     open_engine,
     ping,
@@ -52,11 +53,23 @@ async def test_upgrades_at_the_same_time_do_not_disturb_each_other(engine: Async
     assert there == wanted
 
 
-async def test_x7_a_database_of_a_newer_version_is_refused_with_advice(engine: AsyncEngine) -> None:
+@pytest.mark.parametrize(
+    ("version", "code", "words"),
+    [
+        ("9999", "database_newer", "newer than this version of Fascicle"),
+        ("2f1a9c0d7e55", "database_foreign", "another program"),
+    ],
+)
+@pytest.mark.parametrize("look", [upgrade, check_schema])
+async def test_x7_a_schema_that_this_version_does_not_know_is_refused_and_left_alone(
+    engine: AsyncEngine, look: Callable[[AsyncEngine], Awaitable[object]], version: str, code: str, words: str
+) -> None:
     async with transaction(engine) as connection:
-        await connection.execute(text("update alembic_version set version_num = '9999'"))
-    with pytest.raises(PermanentError, match="newer Fascicle"):
-        await upgrade(engine)
+        await connection.execute(text("update alembic_version set version_num = :v"), {"v": version})
+    with pytest.raises(PermanentError, match=words) as refused:
+        await look(engine)
+    assert refused.value.code == code
+    assert (await schema_versions(engine))[0] == version
 
 
 async def test_c9_a_database_that_is_down_is_retryable() -> None:

@@ -13,7 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from fascicle.domain.errors import PermanentError
 from fascicle.storage import discord
 from fascicle.storage.database import open_engine, transaction
-from fascicle.storage.vault import Vault, new_key
+from fascicle.storage.keyring import new_key
+from fascicle.storage.vault import Vault
 
 JOB = "ao3-work-5"
 TOKEN = SecretStr("aW50ZXJhY3Rpb246")

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.gate import GatePolicy
-from fascicle.storage.database import open_engine
-from fascicle.storage.gate import Gates, count_job
+from fascicle.storage.database import open_engine, transaction
+from fascicle.storage.gate import Gates, count_job, pause, resume
 
 POLICY = GatePolicy(floor=0.05)
 
@@ -105,3 +106,65 @@ async def test_f3_failures_in_a_row_cool_down_and_jobs_add_up_to_a_pause(engine:
             await count_job(connection, "other", jobs=2, pause=90)
         paused.append(await gates.blocked("other") is not None)
     assert paused == [False, True, True, True, True]
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, object, object]] = []
+
+    def waited_at_gate(self, gate: str, seconds: float, how: str) -> None:
+        self.seen.append((gate, round(seconds), how))
+
+    def failed_at_gate(self, gate: str, *, refused: bool) -> None:
+        self.seen.append((gate, "failed", refused))
+
+
+async def test_o1_waits_are_told_whether_slept_or_returned(engine: AsyncEngine) -> None:
+    watch, policy = Watch(), GatePolicy(floor=10)
+    gates = Gates(engine, watch)
+    for patience in (1, 30, 1):
+        await gates.reserve("site", policy, patience=patience)
+    await gates.failed("site", policy, refused=True)
+    assert watch.seen == [
+        ("site", 0, "slept"),
+        ("site", 10, "slept"),
+        ("site", 20, "returned"),
+        ("site", "failed", True),
+    ]
+
+
+@pytest.mark.parametrize("policy", [POLICY, GatePolicy(floor=0.05, lease=5)], ids=["many", "one at a time"])
+async def test_a_paused_site_lets_nobody_through_until_it_is_resumed(
+    engine: AsyncEngine, policy: GatePolicy
+) -> None:
+    gates = Gates(engine)
+    async with transaction(engine) as connection:
+        await pause(connection, "site", "paused: moving house", floor=policy.floor)
+    refused = await gates.reserve("site", policy, patience=3600)
+    assert (refused.granted, refused.reason) == (False, "paused: moving house")
+    assert refused.seconds == pytest.approx(300, abs=30)
+    blocked = await gates.blocked("site")
+    assert blocked is not None
+    assert blocked.reason == "paused: moving house"
+    async with transaction(engine) as connection:
+        await connection.execute(text("update gate set paused_at = now() - interval '20 minutes'"))
+    later = await gates.reserve("site", policy, patience=3600)
+    assert later.seconds == pytest.approx(1200, abs=60), "the longer it lasts, the less often it is looked"
+    assert later.by_hand
+    async with transaction(engine) as connection:
+        assert await resume(connection, "site") is not None
+        assert await resume(connection, "site") is None
+    assert (await gates.reserve("site", policy, patience=0)).granted
+    assert await gates.blocked("site") is None
+
+
+async def test_pausing_a_family_pauses_each_of_its_gates(engine: AsyncEngine) -> None:
+    gates = Gates(engine)
+    assert (await gates.reserve("deviantart:abc", POLICY, patience=5)).granted
+    async with transaction(engine) as connection:
+        await pause(connection, "deviantart", "paused", floor=0)
+    assert not (await gates.reserve("deviantart:abc", POLICY, patience=5)).granted
+    assert (await gates.reserve("deviantarts:abc", POLICY, patience=5)).granted
+    async with transaction(engine) as connection:
+        assert await resume(connection, "deviantart") is not None
+    assert (await gates.reserve("deviantart:abc", POLICY, patience=5)).granted

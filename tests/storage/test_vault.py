@@ -9,20 +9,21 @@ import pytest
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.runtime.settings import load_settings
-from fascicle.storage.vault import ACCESS, REFRESH, Keyring, Vault, new_key, parse_keys
+from fascicle.storage.keyring import new_key, parse_keys
+from fascicle.storage.vault import ACCESS, REFRESH, TokenKeys, Vault
 
 SECRET = "a-token-nobody-may-see"
 
 
-def ring(*entries: str) -> Keyring:
-    return Keyring(parse_keys(",".join(entries)))
+def ring(*entries: str) -> TokenKeys:
+    return TokenKeys(parse_keys(",".join(entries)))
 
 
 def key(key_id: str, fill: int) -> str:
     return f"{key_id}:{base64.b64encode(bytes([fill]) * 32).decode()}"
 
 
-def refusal(keys: Keyring, sealed: str, account_id: str = "a1", kind: str = ACCESS) -> PermanentError:
+def refusal(keys: TokenKeys, sealed: str, account_id: str = "a1", kind: str = ACCESS) -> PermanentError:
     with pytest.raises(PermanentError) as refused:
         keys.decrypt(sealed, account_id=account_id, kind=kind)
     assert SECRET not in str(refused.value)

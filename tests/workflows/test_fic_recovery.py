@@ -1,13 +1,18 @@
 """Fics that were cut off, put off or lost: the database knows what to do, and nobody waits for nothing."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
 import pytest
 
+from activities.fic_plan import FicPlanInput, FicPlanner, FicStep, fic_policy
 from activities.reconcile import Orphans
-from fascicle.domain.names import MAIN_QUEUE, new_id
+from fascicle.domain.names import MAIN_QUEUE, fic_workflow_id, new_id
+from fascicle.storage import fic_job
+from fascicle.storage import gate as gates
+from fascicle.storage.database import transaction
 from simulator.faults import Fault
-from tests.fics import desk, reader, requests, told, until, work
+from tests.fics import desk, reader, requests, told, until, until_over, work
 from tests.harness import Harness, eventually, terminate_everything
 
 
@@ -114,3 +119,25 @@ async def test_f2_who_is_next_goes_at_once_when_the_first_is_put_off(
 
 async def _waits(stack: Harness, url: str) -> bool:
     return (await desk(stack).show(url)).waiting_for == "its turn at AO3"
+
+
+async def test_f3_while_a_person_has_paused_the_archive_no_fic_is_begun_or_given_up(stack: Harness) -> None:
+    url = work(stack, title="Patience")
+    await reader(stack, "mara")
+    async with transaction(stack.dependencies.engine) as connection:
+        await gates.pause(connection, "ao3", "paused: they asked", floor=0)
+    first = await desk(stack).add(url, "mara", wait_seconds=0)
+    waiting = await until(stack, url, "cooldown")
+    assert waiting.key == first.key
+    await stack.execute("update fic_job set started_at = now() - interval '25 hours'")
+    await stack.execute("update gate set paused_at = now() - interval '25 hours'")
+    planner = FicPlanner(stack.dependencies.engine, fic_policy(stack.dependencies.settings))
+    plan = await planner.plan(FicPlanInput(key=first.key, now=datetime.now(UTC)))
+    assert plan.step is FicStep.WAIT
+    async with transaction(stack.dependencies.engine) as connection:
+        since = await gates.resume(connection, "ao3")
+        assert since is not None
+        await fic_job.forgive_pause(connection, "ao3", since)
+    await stack.client.get_workflow_handle(fic_workflow_id(first.key)).signal("look_again")
+    assert (await until_over(stack, first)).state == "done"
+    assert requests(stack)

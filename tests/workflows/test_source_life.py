@@ -12,7 +12,7 @@ from temporalio.client import WorkflowExecutionStatus
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from simulator.faults import Fault
-from starter.onboarding import ensure_all_workflows
+from starter.rebuilding import rebuild
 from tests.harness import Harness, eventually
 
 
@@ -182,7 +182,7 @@ async def test_x1_workflows_that_temporal_forgot_are_started_from_the_database(s
     await stack.workflow(source).terminate("as if Temporal's database were lost")
 
     async def some_missing() -> bool:
-        return await ensure_all_workflows(stack.dependencies, stack.client) >= 1
+        return sum((await rebuild(stack.dependencies, stack.client)).values()) >= 1
 
     await eventually(some_missing)
     assert (await stack.status(source))["paused"], "what the database knows is kept"
@@ -193,12 +193,12 @@ async def test_x1_what_was_owed_when_temporal_forgot_is_still_told(stack: Harnes
     source = await stack.add_and_sync(series)
     await stack.follow("ann", source["series_id"])
     await stack.execute("update logical_chapter set announce = 'owed' where chapter_key = '3'")
-    assert await ensure_all_workflows(stack.dependencies, stack.client) >= 1
+    assert sum((await rebuild(stack.dependencies, stack.client)).values()) >= 1
     await stack.messages(1)
     await stack.all_quiet()
     await stack.follow("late", source["series_id"])
     await stack.execute("update delivery set state = 'pending'")
-    await ensure_all_workflows(stack.dependencies, stack.client)
+    await rebuild(stack.dependencies, stack.client)
     await stack.messages(2)
     assert {m.name for m in stack.simulator.sink.messages()} == {"ann"}, "who follows later is not told"
 

@@ -36,7 +36,8 @@ _PROBE_PATH = f"/api/v1/namespaces/{NAMESPACE}/workflows/readiness-probe"
 class EmbeddedTemporal:
     """`port` and `ui_port` are wishes: what is taken is replaced, and the choice is remembered in `folder`.
 
-    `dynamic_config` is added to DYNAMIC_CONFIG; its values are JSON. The addresses are known after `start`.
+    `dynamic_config` is added to DYNAMIC_CONFIG; its values are JSON. `codec_endpoint` is where the Web UI has
+    payloads decoded. The addresses are known after `start`.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class EmbeddedTemporal:
         ui_port: int = 8233,
         search_attributes: Mapping[str, str] = MappingProxyType({}),
         dynamic_config: Mapping[str, str] = MappingProxyType({}),
+        codec_endpoint: str | None = None,
     ) -> None:
         self._folder = folder.resolve()
         self._database = self._folder / TEMPORAL_DATABASE
@@ -53,6 +55,7 @@ class EmbeddedTemporal:
         self._wishes = {"temporal": port, "temporal-ui": ui_port, "temporal-http": 0, "temporal-metrics": 0}
         self._search_attributes = search_attributes
         self._dynamic_config = {**DYNAMIC_CONFIG, **dynamic_config}
+        self._codec_endpoint = codec_endpoint
         self._ports: dict[str, int] = {}
 
     @property
@@ -114,6 +117,8 @@ class EmbeddedTemporal:
             "--namespace": NAMESPACE,
             "--log-level": "warn",
         }
+        if self._codec_endpoint is not None:
+            options["--ui-codec-endpoint"] = self._codec_endpoint
         repeated = [
             *(("--sqlite-pragma", pragma) for pragma in ("journal_mode=WAL", "synchronous=NORMAL")),
             *(("--dynamic-config-value", f"{key}={value}") for key, value in self._dynamic_config.items()),

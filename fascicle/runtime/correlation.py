@@ -1,0 +1,229 @@
+"""One id from the first command to the last message (O3).
+
+It travels in a header of Temporal's: from a client to a workflow, on to its activities, children, signals
+and further runs. Within a process it is bound to the log's context; there an activity's client finds it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import structlog
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.client import (
+    Interceptor as ClientInterceptor,
+)
+from temporalio.client import (
+    OutboundInterceptor,
+    SignalWorkflowInput,
+    StartWorkflowInput,
+    StartWorkflowUpdateInput,
+    StartWorkflowUpdateWithStartInput,
+    UpdateWithStartStartWorkflowInput,
+    WorkflowHandle,
+    WorkflowUpdateHandle,
+)
+from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributes, TypedSearchAttributes
+from temporalio.converter import PayloadConverter
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ContinueAsNewInput,
+    ExecuteActivityInput,
+    ExecuteWorkflowInput,
+    HandleSignalInput,
+    HandleUpdateInput,
+    SignalChildWorkflowInput,
+    SignalExternalWorkflowInput,
+    StartActivityInput,
+    StartChildWorkflowInput,
+    WorkflowInboundInterceptor,
+    WorkflowInterceptorClassInput,
+    WorkflowOutboundInterceptor,
+)
+from temporalio.worker import Interceptor as WorkerInterceptor
+
+from fascicle.domain.names import new_id
+from fascicle.runtime.logs import get_logger
+
+HEADER = "fascicle-correlation-id"
+_LOG_NAME = "correlation_id"
+_ATTRIBUTE = SearchAttributeKey.for_keyword("CorrelationId")
+_VALID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
+
+log = get_logger("fascicle.signal")
+
+Headers = Mapping[str, Payload]
+Attributes = SearchAttributes | TypedSearchAttributes | None
+
+
+def is_correlation_id(text: str) -> bool:
+    """Whether it may stand in logs, headers and filters of the Web UI as it is."""
+    return _VALID.fullmatch(text) is not None
+
+
+def current_correlation_id() -> str | None:
+    found = structlog.contextvars.get_contextvars().get(_LOG_NAME)
+    return None if found is None else str(found)
+
+
+@contextmanager
+def correlated(correlation_id: str) -> Iterator[None]:
+    """What happens within belongs to that id: log lines, and workflows that are started."""
+    with structlog.contextvars.bound_contextvars(**{_LOG_NAME: correlation_id}):
+        yield
+
+
+class CorrelationInterceptor(ClientInterceptor, WorkerInterceptor):
+    """Given to a client; workers of that client have it too."""
+
+    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:  # noqa: A002
+        return _ClientOutbound(next)
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        return _ActivityInbound(next)
+
+    def workflow_interceptor_class(
+        self,
+        input: WorkflowInterceptorClassInput,  # noqa: A002
+    ) -> type[WorkflowInboundInterceptor]:
+        return _WorkflowInbound
+
+
+class _ClientOutbound(OutboundInterceptor):
+    async def start_workflow(self, input: StartWorkflowInput) -> WorkflowHandle[Any, Any]:  # noqa: A002
+        _stamp(input)
+        return await super().start_workflow(input)
+
+    async def signal_workflow(self, input: SignalWorkflowInput) -> None:  # noqa: A002
+        input.headers = _with_id(input.headers, current_correlation_id())
+        await super().signal_workflow(input)
+
+    async def start_workflow_update(self, input: StartWorkflowUpdateInput) -> WorkflowUpdateHandle[Any]:  # noqa: A002
+        input.headers = _with_id(input.headers, current_correlation_id())
+        return await super().start_workflow_update(input)
+
+    async def start_update_with_start_workflow(
+        self,
+        input: StartWorkflowUpdateWithStartInput,  # noqa: A002
+    ) -> WorkflowUpdateHandle[Any]:
+        started = _stamp(input.start_workflow_input)
+        update = input.update_workflow_input
+        update.headers = _with_id(update.headers, current_correlation_id() or started)
+        return await super().start_update_with_start_workflow(input)
+
+
+class _WorkflowInbound(WorkflowInboundInterceptor):
+    def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+        super().init(_WorkflowOutbound(outbound))
+
+    async def execute_workflow(self, input: ExecuteWorkflowInput) -> Any:  # noqa: A002
+        _bind_for_good()
+        return await super().execute_workflow(input)
+
+    async def handle_signal(self, input: HandleSignalInput) -> None:  # noqa: A002
+        _bind_for_good()
+        _log_who_asked(input)
+        await super().handle_signal(input)
+
+    async def handle_update_handler(self, input: HandleUpdateInput) -> Any:  # noqa: A002
+        _bind_for_good()
+        return await super().handle_update_handler(input)
+
+
+class _WorkflowOutbound(WorkflowOutboundInterceptor):
+    def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:  # noqa: A002
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        return super().start_activity(input)
+
+    async def start_child_workflow(
+        self,
+        input: StartChildWorkflowInput,  # noqa: A002
+    ) -> workflow.ChildWorkflowHandle[Any, Any]:
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        input.search_attributes = _with_attribute(input.search_attributes, _id_of_workflow())
+        return await super().start_child_workflow(input)
+
+    async def signal_child_workflow(self, input: SignalChildWorkflowInput) -> None:  # noqa: A002
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        await super().signal_child_workflow(input)
+
+    async def signal_external_workflow(self, input: SignalExternalWorkflowInput) -> None:  # noqa: A002
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        await super().signal_external_workflow(input)
+
+    def continue_as_new(self, input: ContinueAsNewInput) -> NoReturn:  # noqa: A002
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        super().continue_as_new(input)
+
+
+class _ActivityInbound(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        correlation_id = _id_in(input.headers)
+        if correlation_id is None:
+            return await super().execute_activity(input)
+        with correlated(correlation_id):
+            return await super().execute_activity(input)
+
+
+def _id_of_workflow() -> str:
+    """Of whoever started it. A Schedule or a person at the `temporal` program gives none: then its own."""
+    info = workflow.info()
+    return _id_in(info.headers) or info.first_execution_run_id
+
+
+def _bind_for_good() -> None:
+    """Each of a workflow's tasks has a context of its own. Unbinding would fail: what is evicted from the
+    cache ends in another context than it began in."""
+    structlog.contextvars.bind_contextvars(**{_LOG_NAME: _id_of_workflow()})
+
+
+def _log_who_asked(signal: HandleSignalInput) -> None:
+    """What a command asks of a workflow that runs belongs to the workflow's own id; here the two meet."""
+    asked_by = _id_in(signal.headers)
+    if asked_by is None or asked_by == _id_of_workflow() or workflow.unsafe.is_replaying():
+        return
+    with workflow.unsafe.sandbox_unrestricted():
+        log.info(
+            "signal_received",
+            signal=signal.signal,
+            asked_by=asked_by,
+            workflow_id=workflow.info().workflow_id,
+        )
+
+
+def _stamp(start: StartWorkflowInput | UpdateWithStartStartWorkflowInput) -> str:
+    """Give a workflow that is started its id, which a row may have chosen already."""
+    given = start.search_attributes
+    chosen = given.get(_ATTRIBUTE) if isinstance(given, TypedSearchAttributes) else None
+    correlation_id = chosen or current_correlation_id() or new_id()
+    start.headers = _with_id(start.headers, correlation_id)
+    start.search_attributes = _with_attribute(given, correlation_id)
+    return correlation_id
+
+
+def _with_attribute(given: Attributes, correlation_id: str) -> Attributes:
+    if given is not None and not isinstance(given, TypedSearchAttributes):
+        return given
+    pairs = [pair for pair in (given or ()) if pair.key != _ATTRIBUTE]
+    own = given.get(_ATTRIBUTE) if given is not None else None
+    return TypedSearchAttributes([*pairs, SearchAttributePair(_ATTRIBUTE, own or correlation_id)])
+
+
+def _with_id(headers: Headers, correlation_id: str | None) -> Headers:
+    if correlation_id is None:
+        return headers
+    return {**headers, HEADER: PayloadConverter.default.to_payload(correlation_id)}
+
+
+def _id_in(headers: Headers) -> str | None:
+    if HEADER not in headers:
+        return None
+    try:
+        found = PayloadConverter.default.from_payload(headers[HEADER], str)
+    except (
+        Exception
+    ):  # anybody may have written it, and a workflow that fails here would stand still for ever
+        return None
+    return found if isinstance(found, str) and is_correlation_id(found) else None

@@ -1,0 +1,138 @@
+"""Traces for a collector, if OpenTelemetry's own variables name one (O3).
+
+`OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`) switches it on; sampling, headers, names and limits are
+the variables that OpenTelemetry documents. Spans leave in a thread of their own, from a queue that drops what
+does not fit: a collector that is slow or gone holds nothing up.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from fascicle.domain.errors import UsageError
+from fascicle.runtime.correlation import current_correlation_id
+from fascicle.runtime.logs import get_logger
+
+if TYPE_CHECKING:  # imported where it is used: without a collector nobody pays for it
+    from opentelemetry.sdk.trace import TracerProvider
+    from temporalio.contrib.opentelemetry import TracingInterceptor
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_COMPLAINTS_EVERY_SECONDS = 60.0
+
+log = get_logger("fascicle.tracing")
+
+
+class Tracing:
+    """Of one process."""
+
+    def __init__(self, provider: "TracerProvider") -> None:
+        self._provider = provider
+        self._tracer = provider.get_tracer("fascicle", version("fascicle"))
+
+    def interceptor(self) -> "TracingInterceptor":
+        from fascicle.runtime.traced_workflows import BoundedTracingInterceptor
+
+        return BoundedTracingInterceptor(self._tracer)
+
+    @contextmanager
+    def span(self, name: str) -> Iterator[None]:
+        # An error's message may quote what was given.
+        with self._tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False):
+            yield
+
+    def close(self, seconds: float) -> None:
+        """Send what is left, for so long at most: the exporter's own patience is half a minute."""
+        closing = threading.Thread(target=self._provider.shutdown, daemon=True)
+        closing.start()
+        closing.join(seconds)
+
+
+def open_tracing(service: str, environment: Mapping[str, str] = os.environ) -> Tracing | None:
+    """None unless a collector is named. `service`: this process, unless OTEL_SERVICE_NAME says otherwise."""
+    try:
+        if not _is_wanted(environment):
+            return None
+    except UsageError as error:  # whoever set these may not have thought of us: work goes on without traces
+        log.warning("traces_off", error=error.message)
+        return None
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    _complain_seldom()
+    names = {"service.name": environment.get("OTEL_SERVICE_NAME") or service}
+    resource = Resource.create({**names, "service.version": version("fascicle")})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(_named_spans())
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return Tracing(provider)
+
+
+def _is_wanted(environment: Mapping[str, str]) -> bool:
+    endpoint = next((environment[name] for name in _ENDPOINTS if environment.get(name)), None)
+    if endpoint is None or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return False
+    if environment.get("OTEL_TRACES_EXPORTER") == "none":
+        return False
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            "wrong_setting",
+            f"OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL such as http://collector:4318, not {endpoint!r}.",
+        )
+    protocol = next((environment[name] for name in _PROTOCOLS if environment.get(name)), "http/protobuf")
+    if protocol != "http/protobuf":
+        raise UsageError(
+            "wrong_setting",
+            f"OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf is spoken here, not {protocol}. "
+            "Collectors take it on port 4318.",
+        )
+    return True
+
+
+def _named_spans() -> Any:
+    from opentelemetry.sdk.trace import SpanProcessor
+
+    class NamedSpans(SpanProcessor):
+        """Each span says which command it belongs to, as each line of the log does."""
+
+        def on_start(self, span: Any, parent_context: Any = None) -> None:
+            if correlation_id := current_correlation_id():
+                span.set_attribute("correlation_id", correlation_id)
+
+    return NamedSpans()
+
+
+class _Seldom(logging.Filter):
+    """One line a minute about a collector that cannot be reached, instead of one with a stack per batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._quiet_until = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if time.monotonic() >= self._quiet_until:
+            self._quiet_until = time.monotonic() + _COMPLAINTS_EVERY_SECONDS
+            log.warning("traces_not_exported", error=record.getMessage()[:300])
+        return False
+
+
+def _complain_seldom() -> None:
+    seldom = _Seldom()
+    for name in (
+        "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+        "opentelemetry.sdk._shared_internal",
+        "opentelemetry.sdk.trace.export",
+    ):
+        logger = logging.getLogger(name)
+        logger.filters = [one for one in logger.filters if not isinstance(one, _Seldom)]
+        logger.addFilter(seldom)

@@ -1,0 +1,64 @@
+"""What the settings of workers mean in the SDK's words: slots, pollers, cache, version."""
+
+from typing import Any
+
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import (
+    FixedSizeSlotSupplier,
+    PollerBehaviorAutoscaling,
+    ResourceBasedSlotConfig,
+    ResourceBasedSlotSupplier,
+    ResourceBasedTunerConfig,
+    WorkerDeploymentConfig,
+    WorkerTuner,
+)
+
+from fascicle.domain.names import PUBLISH_QUEUE
+from fascicle.runtime.worker_settings import WorkerSettings
+
+# The SDK's own number. A workflow task is milliseconds of CPU: so many threads are plenty.
+_OTHER_SLOTS = FixedSizeSlotSupplier(100)
+# What the SDK advises: memory cannot be taken back from a task, CPU can.
+_TARGETS = ResourceBasedTunerConfig(target_memory_usage=0.8, target_cpu_usage=0.9)
+_POLLERS_AT_FIRST = 5
+
+
+def worker_options(settings: WorkerSettings, queue: str) -> dict[str, Any]:
+    """Arguments of the worker of one task queue."""
+    slots = settings.activity_slots(queue)
+    return {
+        "deployment_config": _deployment(settings),
+        "max_cached_workflows": settings.max_cached_workflows,
+        "tuner": _tuner(settings, queue, slots),
+        "workflow_task_poller_behavior": _pollers(settings.max_pollers),
+        # Who has no slot left does not poll.
+        "activity_task_poller_behavior": _pollers(min(settings.max_pollers, slots)),
+    }
+
+
+def _deployment(settings: WorkerSettings) -> WorkerDeploymentConfig:
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.deployment_name, settings.build_id),
+        use_worker_versioning=settings.worker_versioning,
+        # Sources run for ever and no old worker waits for them: runs go on with the code that is current.
+        default_versioning_behavior=(
+            VersioningBehavior.AUTO_UPGRADE if settings.worker_versioning else VersioningBehavior.UNSPECIFIED
+        ),
+    )
+
+
+def _tuner(settings: WorkerSettings, queue: str, slots: int) -> WorkerTuner:
+    fixed = FixedSizeSlotSupplier(slots)
+    # What publishing may do at once is a promise to the site, not a matter of this machine.
+    by_resources = settings.worker_slots == "resources" and queue != PUBLISH_QUEUE
+    bounds = ResourceBasedSlotConfig(minimum_slots=1, maximum_slots=slots)
+    return WorkerTuner.create_composite(
+        workflow_supplier=_OTHER_SLOTS,
+        activity_supplier=ResourceBasedSlotSupplier(bounds, _TARGETS) if by_resources else fixed,
+        local_activity_supplier=_OTHER_SLOTS,
+        nexus_supplier=_OTHER_SLOTS,
+    )
+
+
+def _pollers(most: int) -> PollerBehaviorAutoscaling:
+    return PollerBehaviorAutoscaling(minimum=1, maximum=most, initial=min(_POLLERS_AT_FIRST, most))
