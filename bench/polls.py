@@ -64,25 +64,25 @@ async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePol
     async with transaction(stack.dependencies.engine) as connection:
         source_ids = await sources.active_ids(connection)
     handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
-    await _pin(stack, Cadence.WARM)
+    await pin(stack, Cadence.WARM)
     begin = datetime.now(UTC)
     await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
-    await _until_polled_since(stack, begin, len(handles))
+    await until_polled_since(stack, begin, len(handles))
     # That round came all at once; one more spreads it.
     await asyncio.sleep(rhythms(len(handles))["cadence_warm_seconds"])
     paced = await _measure(stack, handles, seconds)
-    await _pin(stack, Cadence.HOT)
-    await _until_polled_since(stack, datetime.now(UTC), len(handles))
+    await pin(stack, Cadence.HOT)
+    await until_polled_since(stack, datetime.now(UTC), len(handles))
     return paced, await _measure(stack, handles, seconds)
 
 
-async def _pin(stack: BenchStack, cadence: Cadence) -> None:
+async def pin(stack: BenchStack, cadence: Cadence) -> None:
     """Straight into the books, where the next poll finds it: steering is not what is measured."""
     async with transaction(stack.dependencies.engine) as connection:
         await connection.execute(text("update source set pinned_cadence = :cadence"), {"cadence": cadence})
 
 
-async def _until_polled_since(stack: BenchStack, begin: datetime, wanted: int) -> None:
+async def until_polled_since(stack: BenchStack, begin: datetime, wanted: int) -> None:
     polled = "select count(*) from source where last_checked_at > :begin"
     async with asyncio.timeout(_PATIENCE):
         while True:

@@ -13,7 +13,7 @@ _NOTES = """\
 The limit: the very rows that the first sync stored, inserted again into an empty database of the same server
 and schema by plain asyncpg, one statement of unnest per series, nothing read, parsed or checked; the median
 of three rounds, with the number of connections that did best.
-First sync: from the start of the first workflow (`ensure_all_workflows`; the starts are included) until the
+First sync: from the start of the first workflow (`rebuild`; the starts are included) until the
 last source is booked as synced, through simulator, HTTP, gate, parser, PostgreSQL, worker and Temporal, all
 on this machine. Before the clock the worker was up, and the series were read and stored as onboarding does.
 Idle polls: nothing new, a page of up to 100 uploads read and compared each time. By timer: at a fixed, easy

@@ -44,10 +44,13 @@ class BenchStack:
     simulator: SimulatorControl
     simulator_url: str
     database_url: str
+    temporal_metrics_url: str
 
     @asynccontextmanager
-    async def worker(self, name: str = "worker", /, **settings: Any) -> AsyncIterator[None]:
-        """A worker process with these settings, ready to work."""
+    async def worker(
+        self, name: str = "worker", queues: str | None = None, /, **settings: Any
+    ) -> AsyncIterator[None]:
+        """A worker process with these settings, ready to work; `queues` as its command line takes them."""
         folder = self.supervisor.folder
         port = PortBook(folder).choose(f"ops of {name}")
 
@@ -57,7 +60,7 @@ class BenchStack:
         environment = {f"FASCICLE_{name.upper()}": str(value) for name, value in settings.items()}
         command = Command(
             name=name,
-            argv=[sys.executable, "-m", "worker"],
+            argv=[sys.executable, "-m", "worker", *(("--queues", queues) if queues else ())],
             env={**environment, "FASCICLE_OPS_PORT": str(port)},
             # Not the project's folder: its `.env` is the developer's.
             cwd=folder,
@@ -83,14 +86,22 @@ async def open_stack(
         _settle_environment(Path(temporary))
         with DataFolder(Path(temporary) / "data") as folder:
             async with Supervisor(folder.path) as supervisor:
-                database_url, simulator_url = await _start_servers(supervisor, temporal_config)
+                servers = await _start_servers(supervisor, temporal_config)
                 async with (
                     open_dependencies(Settings()) as dependencies,
-                    SimulatorControl(simulator_url) as simulator,
+                    SimulatorControl(servers.simulator_url) as simulator,
                 ):
                     await upgrade(dependencies.engine)
-                    client = await connect()
-                    yield BenchStack(supervisor, dependencies, client, simulator, simulator_url, database_url)
+                    client = await connect(dependencies.settings.payload)
+                    yield BenchStack(
+                        supervisor,
+                        dependencies,
+                        client,
+                        simulator,
+                        servers.simulator_url,
+                        servers.database_url,
+                        servers.temporal_metrics_url,
+                    )
 
 
 def _settle_environment(folder: Path) -> None:
@@ -104,7 +115,14 @@ def _settle_environment(folder: Path) -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
 
-async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, str]) -> tuple[str, str]:
+@dataclass(frozen=True)
+class _Servers:
+    database_url: str
+    simulator_url: str
+    temporal_metrics_url: str
+
+
+async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, str]) -> _Servers:
     folder = supervisor.folder
     postgres = EmbeddedPostgres(folder)
     await postgres.start(supervisor)
@@ -136,7 +154,7 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
             "FASCICLE_ALLOW_HOSTS": urlsplit(simulator_url).netloc,
         }
     )
-    return postgres.url, simulator_url
+    return _Servers(postgres.url, simulator_url, temporal.metrics_url)
 
 
 async def _start_simulator(supervisor: Supervisor) -> str:

@@ -10,7 +10,7 @@ from fascicle.domain.cadence import Cadence
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from simulator.specs import SeriesSpec
-from starter.onboarding import ensure_all_workflows
+from starter.rebuilding import rebuild
 
 _LOOK_EVERY = 0.05
 _PATIENCE = 300.0
@@ -48,7 +48,7 @@ async def measure_first_sync(stack: BenchStack, series: int, chapters: int) -> F
     """From the start of the first workflow until the last source has all its chapters."""
     meter = CpuMeter(stack.supervisor.pids)
     started = time.perf_counter()
-    starting = asyncio.create_task(ensure_all_workflows(stack.dependencies, stack.client))
+    starting = asyncio.create_task(rebuild(stack.dependencies, stack.client))
     await _until_synced(stack, series)
     seconds = time.perf_counter() - started
     cpu = meter.read()
