@@ -29,6 +29,12 @@ DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# A shard looks at each of its queues twenty times a second at most, and a dev server has a single one: after a
+# short burst every step of every workflow would wait 50 ms for its turn. A cluster has shards enough.
+_SINGLE_SHARD: Mapping[str, str] = MappingProxyType(
+    {f"history.{queue}ProcessorMaxPollRPS": "1000" for queue in ("transfer", "timer", "visibility")}
+)
+
 # Asks the history service, the last part of the server to come up; 404 is its considered answer.
 _PROBE_PATH = f"/api/v1/namespaces/{NAMESPACE}/workflows/readiness-probe"
 
@@ -36,7 +42,7 @@ _PROBE_PATH = f"/api/v1/namespaces/{NAMESPACE}/workflows/readiness-probe"
 class EmbeddedTemporal:
     """`port` and `ui_port` are wishes: what is taken is replaced, and the choice is remembered in `folder`.
 
-    `dynamic_config` is added to DYNAMIC_CONFIG; its values are JSON. `codec_endpoint` is where the Web UI has
+    `dynamic_config` is added to our own; its values are JSON. `codec_endpoint` is where the Web UI has
     payloads decoded. The addresses are known after `start`.
     """
 
@@ -54,7 +60,7 @@ class EmbeddedTemporal:
         self._unfinished = self._folder / f"{TEMPORAL_DATABASE}.unfinished"
         self._wishes = {"temporal": port, "temporal-ui": ui_port, "temporal-http": 0, "temporal-metrics": 0}
         self._search_attributes = search_attributes
-        self._dynamic_config = {**DYNAMIC_CONFIG, **dynamic_config}
+        self._dynamic_config = {**DYNAMIC_CONFIG, **_SINGLE_SHARD, **dynamic_config}
         self._codec_endpoint = codec_endpoint
         self._ports: dict[str, int] = {}
 
