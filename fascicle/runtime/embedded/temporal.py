@@ -29,8 +29,8 @@ DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# A shard looks at each of its queues twenty times a second at most, and a dev server has a single one: after a
-# short burst every step of every workflow would wait 50 ms for its turn. A cluster has shards enough.
+# A shard looks at its queues twenty times a second at most, and a dev server has a single one: after a short
+# burst every step of every workflow would wait 50 ms for its turn. A cluster has shards enough.
 _SINGLE_SHARD: Mapping[str, str] = MappingProxyType(
     {f"history.{queue}ProcessorMaxPollRPS": "1000" for queue in ("transfer", "timer", "visibility")}
 )
