@@ -17,7 +17,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-import uvicorn
 from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -43,6 +42,7 @@ from fascicle.web.codec import CodecRoutes
 from fascicle.web.discord import DiscordRoutes
 from fascicle.web.ops import OpsProbes, ops_app
 from fascicle.web.sales import SaleRoutes
+from fascicle.web.serving import serving
 from fascicle.web.state import StateGauges
 from workflows.automation import AutomationWorkflow
 from workflows.chapter import IngestChapterWorkflow
@@ -186,28 +186,15 @@ class WorkerProcess:
             state=state.text,
         )
         discord = self._discord_routes(dependencies)
-        config = uvicorn.Config(
-            ops_app(
-                probes,
-                [
-                    *_sale_routes(dependencies),
-                    *_codec_routes(self._settings),
-                    *(discord.routes() if discord else ()),
-                ],
-            ),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=1,
-        )
-        server = _QuietServer(config)
-        listener = _listen(self._settings.ops_host, self._settings.ops_port)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        routes = [
+            *_sale_routes(dependencies),
+            *_codec_routes(self._settings),
+            *(discord.routes() if discord else ()),
+        ]
         try:
-            yield
+            async with serving(ops_app(probes, routes), self._settings.ops_host, self._settings.ops_port):
+                yield
         finally:
-            server.should_exit = True
-            await serving
             await state.aclose()
             if discord is not None:
                 await discord.close()
@@ -264,14 +251,6 @@ class WorkerProcess:
         self._stop.set()
 
 
-class _QuietServer(uvicorn.Server):
-    """Signals are the worker's business."""
-
-    @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]
-        yield
-
-
 def _sale_routes(dependencies: Dependencies) -> list[Route]:
     settings = dependencies.settings
     sales = SaleRoutes(
@@ -325,22 +304,6 @@ def _calm_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 100)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle off only where the protocol is named.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        raise UsageError(
-            "port_taken",
-            f"{host}:{port} cannot be used ({error.strerror}). Set FASCICLE_OPS_PORT to a free port.",
-        ) from error
-    listener.listen(100)
-    return listener
 
 
 def _free_port() -> int:

@@ -1,5 +1,6 @@
 """`fascicle config`: what is in force, without the secrets."""
 
+import os
 from typing import Any
 
 from pydantic import SecretStr
@@ -23,7 +24,7 @@ def config(as_json: AsJson = False) -> None:
     """The effective settings; secrets are masked."""
 
     async def command() -> None:
-        shown = {**_ours(effective_settings()), **_temporals()}
+        shown = {**_ours(effective_settings()), **_temporals(), **_collectors()}
         print_json(shown) if as_json else print_pairs(shown)
         for told in unknown_in_words():
             print_note(f"! {told}")
@@ -50,6 +51,17 @@ def _temporals() -> dict[str, Any]:
         "TEMPORAL_API_KEY": MASK if read.get("api_key") else None,
         "TEMPORAL_TLS": bool(read.get("tls")),
     }
+
+
+def _collectors() -> dict[str, Any]:
+    """OpenTelemetry reads its own variables; of those without a collector, none counts."""
+    given = {name: value for name, value in sorted(os.environ.items()) if name.startswith("OTEL_") and value}
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": None, **{name: _told(name, given[name]) for name in given}}
+
+
+def _told(name: str, value: str) -> str:
+    """Headers are what collectors know their clients by; an address may have a password in it."""
+    return MASK if name.endswith("_HEADERS") or "@" in value else value
 
 
 def _without_password(secret: SecretStr | None) -> str | None:

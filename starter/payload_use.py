@@ -28,7 +28,10 @@ class KeyUse:
 
 async def find_use(client: Client, query: str, most: int | None) -> KeyUse:
     executions = [one async for one in client.list_workflows(query, limit=most)]
-    use = KeyUse(len(executions), (await client.count_workflows(query)).count)
+    there_are = (await client.count_workflows(query)).count
+    use = KeyUse(
+        len(executions), max(there_are, len(executions))
+    )  # some may have gone since they were listed
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def look(workflow_id: str, run_id: str) -> None:

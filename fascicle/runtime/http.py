@@ -3,15 +3,12 @@
 import asyncio
 import dataclasses
 import functools
-import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlencode, urljoin
 
-import certifi
-import httpcore
 import httpx
 import orjson
 
@@ -20,7 +17,7 @@ from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import parse_http_url, place
 from fascicle.runtime.answers import Answer, raise_for_status
 from fascicle.runtime.logs import get_logger
-from fascicle.runtime.ssrf import GuardedBackend, HostGuard
+from fascicle.runtime.ssrf import HostGuard, guarded_transport
 from fascicle.storage.gate import Slot
 
 log = get_logger("fascicle.http")
@@ -108,7 +105,7 @@ class HttpClient:
     def _client(self) -> httpx.AsyncClient:
         """Made at the first request: most commands make none."""
         return httpx.AsyncClient(
-            transport=_guarded_transport(self._guard),
+            transport=guarded_transport(self._guard),
             headers={"User-Agent": self._user_agent},
             timeout=httpx.Timeout(self._limits.timeout_seconds),
             follow_redirects=False,
@@ -373,25 +370,6 @@ async def _without_losing_the_answer(bookkeeping: Awaitable[None]) -> None:
         await bookkeeping
     except FascicleError as error:
         log.warning("gate_not_told", error=error.message)
-
-
-@functools.cache
-def _tls() -> ssl.SSLContext:
-    """Reading the authorities takes 40 ms: once is enough, for us and for httpx, which would, too."""
-    return ssl.create_default_context(cafile=certifi.where())
-
-
-def _guarded_transport(guard: HostGuard) -> httpx.AsyncHTTPTransport:
-    transport = httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False)
-    # httpx takes no network backend of its own; the pool is replaced before it is ever used.
-    transport._pool = httpcore.AsyncConnectionPool(
-        ssl_context=_tls(),
-        network_backend=GuardedBackend(guard),
-        max_connections=100,
-        max_keepalive_connections=20,
-        keepalive_expiry=30,
-    )
-    return transport
 
 
 def _redirect_target(answer: Answer) -> str:

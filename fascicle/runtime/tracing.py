@@ -58,11 +58,14 @@ class Tracing:
 def open_tracing(service: str, environment: Mapping[str, str] = os.environ) -> Tracing | None:
     """None unless a collector is named. `service`: this process, unless OTEL_SERVICE_NAME says otherwise."""
     try:
-        if not _is_wanted(environment):
-            return None
-    except UsageError as error:  # whoever set these may not have thought of us: work goes on without traces
-        log.warning("traces_off", error=error.message)
+        return _opened(service, environment) if _is_wanted(environment) else None
+    except (UsageError, ValueError) as error:
+        # Whoever set these may not have thought of us: work goes on without traces.
+        log.warning("traces_off", error=str(error))
         return None
+
+
+def _opened(service: str, environment: Mapping[str, str]) -> Tracing:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -83,11 +86,10 @@ def _is_wanted(environment: Mapping[str, str]) -> bool:
         return False
     if environment.get("OTEL_TRACES_EXPORTER") == "none":
         return False
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_web_address(endpoint):
+        # Not what it is instead: there may be a password in it.
         raise UsageError(
-            "wrong_setting",
-            f"OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL such as http://collector:4318, not {endpoint!r}.",
+            "wrong_setting", "OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL such as http://collector:4318."
         )
     protocol = next((environment[name] for name in _PROTOCOLS if environment.get(name)), "http/protobuf")
     if protocol != "http/protobuf":
@@ -97,6 +99,14 @@ def _is_wanted(environment: Mapping[str, str]) -> bool:
             "Collectors take it on port 4318.",
         )
     return True
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _named_spans() -> Any:
@@ -126,8 +136,17 @@ class _Seldom(logging.Filter):
         return False
 
 
+class _Unquoted(logging.Filter):
+    """The library would repeat headers that it cannot read, which are what a collector knows us by."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        log.warning("traces_without_headers", error="OTEL_EXPORTER_OTLP_HEADERS: must be name=value,…")
+        return False
+
+
 def _complain_seldom() -> None:
     seldom = _Seldom()
+    logging.getLogger("opentelemetry.util.re").filters = [_Unquoted()]
     for name in (
         "opentelemetry.exporter.otlp.proto.http.trace_exporter",
         "opentelemetry.sdk._shared_internal",

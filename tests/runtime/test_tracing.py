@@ -96,12 +96,31 @@ def test_o3_no_collector_no_traces(environment: dict[str, str]) -> None:
     [
         ({ENDPOINT: "collector:4318"}, "must be a URL such as http://collector:4318"),
         ({ENDPOINT: "ftp://collector"}, "must be a URL such as http://collector:4318"),
+        ({ENDPOINT: "http://[::1"}, "must be a URL such as http://collector:4318"),
         ({ENDPOINT: "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "only http/protobuf"),
+        ({ENDPOINT: "http://c:4318", "OTEL_BSP_MAX_QUEUE_SIZE": "-1"}, "max_queue_size must be"),
+        ({ENDPOINT: "http://c:4318", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "z"}, "must be a non-negative"),
     ],
 )
-def test_o3_wrong_settings_say_what_is_right_and_stop_nobody(environment: dict[str, str], said: str) -> None:
+def test_o3_wrong_settings_say_what_is_right_and_stop_nobody(
+    environment: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():  # the library reads the real one
+        monkeypatch.setenv(name, value)
     with capture_logs() as logs:
         assert open_tracing("a-test", environment) is None
     (line,) = logs
     assert line["event"] == "traces_off"
     assert said in line["error"]
+
+
+def test_x5_headers_that_cannot_be_read_are_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "my-secret")
+    with capture_logs() as logs:
+        tracing = _opened()
+        tracing.close(0.5)
+    assert [line["event"] for line in logs] == ["traces_without_headers"]
+    assert "my-secret" not in f"{logs} {caplog.text}"

@@ -90,12 +90,20 @@ def test_x5_the_secrets_of_channels_are_never_shown(running: Running) -> None:
 
 @pytest.mark.parametrize("url", ["postgresql://u:{}@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?password={}"])
 def test_x5_the_passwords_of_the_configuration_are_never_shown(running: Running, url: str) -> None:
-    secrets = {"DATABASE_URL": url.format(TOKEN), "TEMPORAL_API_KEY": TOKEN}
+    secrets = {
+        "DATABASE_URL": url.format(TOKEN),
+        "TEMPORAL_API_KEY": TOKEN,
+        "OTEL_EXPORTER_OTLP_HEADERS": f"authorization={TOKEN}",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://me:{TOKEN}@127.0.0.1:1",
+        "OTEL_SERVICE_NAME": "library",
+    }
     for command in (("config",), ("config", "--json"), ("source", "list"), ("doctor",)):
         assert TOKEN not in running.fascicle(*command, **secrets).said()
     shown = running.fascicle("config", "--json", **secrets).json()
     assert "127.0.0.1" in shown["DATABASE_URL"]
-    assert set(shown["TEMPORAL_API_KEY"]) == {"*"}
+    masked = ("TEMPORAL_API_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    assert {mark for name in masked for mark in shown[name]} == {"*"}
+    assert shown["OTEL_SERVICE_NAME"] == "library"
 
 
 def test_c15_pause_resume_and_priority_show_in_the_list(running: Running) -> None:
