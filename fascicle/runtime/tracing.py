@@ -58,14 +58,15 @@ class Tracing:
 def open_tracing(service: str, environment: Mapping[str, str] = os.environ) -> Tracing | None:
     """None unless a collector is named. `service`: this process, unless OTEL_SERVICE_NAME says otherwise."""
     try:
-        return _opened(service, environment) if _is_wanted(environment) else None
+        return Tracing(_provider(service, environment)) if _is_wanted(environment) else None
     except (UsageError, ValueError) as error:
         # Whoever set these may not have thought of us: work goes on without traces.
         log.warning("traces_off", error=str(error))
         return None
 
 
-def _opened(service: str, environment: Mapping[str, str]) -> Tracing:
+def _provider(service: str, environment: Mapping[str, str]) -> "TracerProvider":
+    """A ValueError where OpenTelemetry does not take one of its own variables."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -77,20 +78,18 @@ def _opened(service: str, environment: Mapping[str, str]) -> Tracing:
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(_named_spans())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Tracing(provider)
+    return provider
 
 
 def _is_wanted(environment: Mapping[str, str]) -> bool:
-    endpoint = next((environment[name] for name in _ENDPOINTS if environment.get(name)), None)
-    if endpoint is None or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    variable = next((name for name in _ENDPOINTS if environment.get(name)), None)
+    if variable is None or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     if environment.get("OTEL_TRACES_EXPORTER") == "none":
         return False
-    if not _is_web_address(endpoint):
-        # Not what it is instead: there may be a password in it.
-        raise UsageError(
-            "wrong_setting", "OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL such as http://collector:4318."
-        )
+    if not _is_address(environment[variable]):
+        # Without what is there: a password may be in it.
+        raise UsageError("wrong_setting", f"{variable}: must be a URL such as http://collector:4318.")
     protocol = next((environment[name] for name in _PROTOCOLS if environment.get(name)), "http/protobuf")
     if protocol != "http/protobuf":
         raise UsageError(
@@ -101,12 +100,12 @@ def _is_wanted(environment: Mapping[str, str]) -> bool:
     return True
 
 
-def _is_web_address(text: str) -> bool:
+def _is_address(url: str) -> bool:
     try:
-        parts = urlsplit(text)
-    except ValueError:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not match, a port that is no number
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _named_spans() -> Any:
@@ -136,22 +135,27 @@ class _Seldom(logging.Filter):
         return False
 
 
-class _Unquoted(logging.Filter):
-    """The library would repeat headers that it cannot read, which are what a collector knows us by."""
+class _WithoutValues(logging.Filter):
+    """OpenTelemetry quotes headers that it cannot read, and in those are tokens."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        log.warning("traces_without_headers", error="OTEL_EXPORTER_OTLP_HEADERS: must be name=value,…")
-        return False
+        record.args = tuple("(not shown)" for _ in record.args or ())
+        return True
 
 
 def _complain_seldom() -> None:
     seldom = _Seldom()
-    logging.getLogger("opentelemetry.util.re").filters = [_Unquoted()]
     for name in (
         "opentelemetry.exporter.otlp.proto.http.trace_exporter",
         "opentelemetry.sdk._shared_internal",
         "opentelemetry.sdk.trace.export",
     ):
-        logger = logging.getLogger(name)
-        logger.filters = [one for one in logger.filters if not isinstance(one, _Seldom)]
-        logger.addFilter(seldom)
+        _filter_only(name, seldom)
+    _filter_only("opentelemetry.util.re", _WithoutValues())
+
+
+def _filter_only(name: str, only: logging.Filter) -> None:
+    """However often a process opens its tracing."""
+    logger = logging.getLogger(name)
+    logger.filters = [one for one in logger.filters if not isinstance(one, type(only))]
+    logger.addFilter(only)
