@@ -124,6 +124,10 @@ HARMLESS = {
     "how long a timer takes": ("hours=1", "hours=2"),
     "a constant's name": ("_MOST", "_LIGHT"),
     "a branch without commands": ('return "carried"', 'if letter: log("carried")\n        return "done"'),
+    "a line of the log": (
+        "return self._again or",
+        "workflow.logger.info('x')\n        return self._again or",
+    ),
     "a helper's name": ("_weigh", "_put_on_scales"),
     "a step that is moved out of its helper": (
         "await self._weigh(letter)",
@@ -177,6 +181,85 @@ def test_x6_edits_that_break_replay_are_shown(edit: tuple[str, str, str]) -> Non
 def test_x6_edits_of_helpers_count() -> None:
     renamed = read(stamps=STAMPS.replace('"Tongue"', '"Sponge"'))
     assert "+  child Sponge" in str(examine(renamed, RECORDED).complaint)
+
+
+# Places where a step, or what decides about it, is easily overlooked.
+OVERLOOKED = {
+    "a comprehension's condition": (
+        "[await workflow.execute_activity(seal, page) for page in letter if page.open]",
+        "if page.open",
+        "if page.wide",
+        "+  if $1.wide",
+    ),
+    "before an `and`": (
+        f"sealed = letter.open and {EXTRA}",
+        "letter.open",
+        "letter.wide",
+        "+if $1.wide",
+    ),
+    "before an `or`": (f"sealed = letter.shut or {EXTRA}", "letter.shut", "letter.wide", "+unless $1.wide"),
+    "a function inside a function": (
+        f"async def seal_it(to):\n            if to.open: {EXTRA}\n        await seal_it(letter)",
+        "seal, letter",
+        "press, letter",
+        "+  activity press",
+    ),
+    "a command imported by its name": (
+        "from temporalio.workflow import sleep\n        await sleep(5)",
+        "await sleep(5)",
+        "pass",
+        "-timer",
+    ),
+    "an id that is put together in place": (
+        "await workflow.start_child_workflow('Seal', id=f'seal-{letter.id}')",
+        "f'seal-",
+        "f'wax-",
+        "+child Seal, id wax-…",
+    ),
+    "how an id is made": (
+        "await workflow.start_child_workflow('Seal', id=_seal_id(letter))",
+        "f'seal-",
+        "f'wax-",
+        "+return f'wax-{$1.id}'",
+    ),
+    "what an activity is called": (
+        "await workflow.execute_activity(stick, letter)",
+        "name='stick'",
+        "name='glue'",
+        "+activity glue",
+    ),
+}
+BELOW = """
+
+def _seal_id(letter: Letter) -> str:
+    return f'seal-{letter.id}'
+
+
+@activity.defn(name='stick')
+async def stick(letter: Letter) -> None: ...
+"""
+
+
+@pytest.mark.parametrize("edit", OVERLOOKED.values(), ids=list(OVERLOOKED))
+def test_x6_no_place_is_overlooked(edit: tuple[str, str, str, str]) -> None:
+    step, before, instead, shown = edit
+    code = LETTER.replace(CARRY, f"        {step}\n{CARRY}") + BELOW
+    recorded = accepted(read(code), None).written()
+    assert shown in str(after(before, instead, code=code, recorded=recorded).complaint)
+
+
+def test_x6_what_a_function_inside_a_function_calls_its_variables_is_no_matter() -> None:
+    step = "        async def seal_it(to):\n            if to.open and heft: await self._carry(to, letter)\n"
+    code = LETTER.replace(CARRY, f"        heft = letter.heft\n{step}        await seal_it(letter)\n")
+    recorded = accepted(read(code), None).written()
+    assert after("heft", "load", code=code, recorded=recorded) == Verdict("LetterWorkflow")
+    assert after(
+        "(to)", "(it)", code=code.replace("to.", "it.").replace("(to,", "(it,"), recorded=recorded
+    ) == (Verdict("LetterWorkflow"))
+
+
+def test_x6_a_workflow_is_recorded_under_the_name_that_histories_have() -> None:
+    assert read(LETTER.replace("@workflow.defn", "@workflow.defn(name='Letter')")).name == "Letter"
 
 
 GUARDED = f"        if workflow.patched('sealed'):\n            {EXTRA}\n"

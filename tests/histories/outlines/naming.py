@@ -12,19 +12,27 @@ PATCHED_AND = " and "
 
 
 def section_title(decorator: ast.expr, method: Function, scope: Scope) -> str | None:
-    call = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if called(call) == ("workflow", "run"):
+    kind = called(decorator.func if isinstance(decorator, ast.Call) else decorator, scope)
+    if kind == ("workflow", "run"):
         return "run"
-    if called(call) not in (("workflow", "signal"), ("workflow", "update")):
+    if kind not in (("workflow", "signal"), ("workflow", "update")):
         return None
-    assert isinstance(call, ast.Attribute)
+    return f"{kind[1]} {given_name(decorator, scope) or method.name}"
+
+
+def given_name(decorator: ast.expr, scope: Scope) -> str | None:
+    """What something is called in histories, where that is not its name in the code."""
     named = [k.value for k in getattr(decorator, "keywords", []) if k.arg == "name"]
-    return f"{call.attr} {text_of(named[0], scope) if named else method.name}"
+    return text_of(named[0], scope) if named else None
 
 
-def called(function: ast.expr) -> tuple[str, str] | None:
+def called(function: ast.expr, scope: Scope) -> tuple[str, str] | None:
+    """Module and name, as `workflow.sleep`; also where only the name was imported."""
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         return function.value.id, function.attr
+    if isinstance(function, ast.Name) and function.id in scope.module.imports:
+        module, name = scope.module.imports[function.id]
+        return module.rpartition(".")[2], name
     return None
 
 
@@ -33,7 +41,7 @@ def patch_of(test: ast.expr, scope: Scope) -> str | None:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return next(filter(None, (patch_of(value, scope) for value in test.values)), None)
     value, where = scope.meaning(test)
-    if isinstance(value, ast.Call) and called(value.func) == ("workflow", "patched"):
+    if isinstance(value, ast.Call) and called(value.func, where) == ("workflow", "patched"):
         return text_of(value.args[0], where)
     return None
 
@@ -59,9 +67,9 @@ def static_name(value: ast.expr, scope: Scope) -> str:
         case ast.Attribute(value=ast.Name(id=owner), attr="run"):
             return owner
         case ast.Attribute():
-            return value.attr
+            return _registered(value, scope) or value.attr
         case ast.Name():
-            return ELSEWHERE if value.id in scope.locals else value.id
+            return ELSEWHERE if value.id in scope.locals else _registered(value, scope) or value.id
         case ast.Subscript():  # which one, only the run knows: all of them
             held, where = scope.meaning(value.value)
             if isinstance(held, ast.Subscript):  # the element of a row of a table
@@ -75,9 +83,27 @@ def static_name(value: ast.expr, scope: Scope) -> str:
     return ELSEWHERE
 
 
+def _registered(value: ast.Attribute | ast.Name, scope: Scope) -> str | None:
+    """`name=` of the activity that this refers to."""
+    owner = value.value if isinstance(value, ast.Attribute) else value
+    found = scope.project.find(scope.module, owner.id) if isinstance(owner, ast.Name) else None
+    if found is not None and isinstance(value, ast.Attribute):
+        is_class = isinstance(found.definition, ast.ClassDef)
+        found = scope.project.method(found, value.attr) if is_class else None
+    if found is None or not isinstance(found.definition, Function):
+        return None
+    there = Scope(scope.project, found.module)
+    return next(filter(None, (given_name(each, there) for each in found.definition.decorator_list)), None)
+
+
 def maker_of(value: ast.expr) -> str:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id
+    if isinstance(value, ast.JoinedStr):
+        return "".join(
+            str(getattr(part, "value", "")) if isinstance(part, ast.Constant) else ELSEWHERE
+            for part in value.values
+        )
     return repr(value.value) if isinstance(value, ast.Constant) else ELSEWHERE
 
 

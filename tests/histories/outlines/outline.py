@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tests.histories.outlines.naming import given_name
 from tests.histories.outlines.project import Found, Project
 from tests.histories.outlines.reader import Reader
+from tests.histories.outlines.scope import Scope
 from tests.histories.outlines.tree import INDENT, Node, decisions, lines, pruned, without_last_return
 from tests.histories.outlines.tree import without_patches as taken_before
 
@@ -97,7 +99,9 @@ def workflows(project: Project, modules: Sequence[str]) -> Iterator[Workflow]:
         assert module is not None, name
         for definition in module.definitions.values():
             if isinstance(definition, ast.ClassDef) and _is_workflow(definition):
-                yield Workflow(definition.name, reader.sections(Found(module, definition)))
+                scope = Scope(project, module)
+                named = filter(None, (given_name(each, scope) for each in definition.decorator_list))
+                yield Workflow(next(named, definition.name), reader.sections(Found(module, definition)))
 
 
 def _is_workflow(definition: ast.ClassDef) -> bool:

@@ -6,6 +6,7 @@ whether a step stands in the workflow itself or in a helper.
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tests.histories.outlines.naming import (
     PATCHED_AND,
@@ -149,7 +150,7 @@ class Reader:
         body = self._statements(statement.body, scope)
         for item in reversed(statement.items):
             manager = item.context_expr
-            kind = called(manager.func) if isinstance(manager, ast.Call) else None
+            kind = called(manager.func, scope) if isinstance(manager, ast.Call) else None
             if kind == ("contextlib", "suppress"):
                 assert isinstance(manager, ast.Call)
                 caught = ", ".join(ast.unparse(kind) for kind in manager.args)
@@ -178,10 +179,11 @@ class Reader:
                 otherwise = tuple(self._expression(expression.orelse, scope))
                 yield from self._choice(expression.test, then, otherwise, scope)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-                body = tuple(self._expression(expression.elt, scope))
-                first = expression.generators[0].iter
-                yield from self._expression(first, scope)
-                yield self._worded(Kind.BLOCK, "for each of {}", first, scope, body)
+                yield from self._loops(expression.generators, [expression.elt], scope)
+            case ast.DictComp():
+                yield from self._loops(expression.generators, [expression.key, expression.value], scope)
+            case ast.BoolOp():
+                yield from self._operands(expression, scope)
             case ast.Lambda():
                 return
             case _:
@@ -189,12 +191,36 @@ class Reader:
                     if isinstance(child, ast.expr):
                         yield from self._expression(child, scope)
 
+    def _loops(
+        self, generators: Sequence[ast.comprehension], made: Sequence[ast.expr], scope: Scope
+    ) -> tuple[Node, ...]:
+        """A comprehension as the loops that it is."""
+        body = tuple(node for each in made for node in self._expression(each, scope))
+        for generator in reversed(generators):
+            for test in reversed(generator.ifs):
+                body = tuple(self._choice(test, body, (), scope))
+            loop = self._worded(Kind.BLOCK, "for each of {}", generator.iter, scope, body)
+            body = (*self._expression(generator.iter, scope), loop)
+        return body
+
+    def _operands(self, expression: ast.BoolOp, scope: Scope) -> Iterator[Node]:
+        """What stands behind an `and` or an `or` happens only if what is before it says so."""
+        first, *others = expression.values
+        yield from self._expression(first, scope)
+        for place, value in enumerate(others, 1):
+            if not has_commands(produced := tuple(self._expression(value, scope))):
+                continue
+            before = expression.values[:place]
+            asked = ast.BoolOp(expression.op, before) if place > 1 else first
+            form = "if {}" if isinstance(expression.op, ast.And) else "unless {}"
+            yield self._worded(Kind.BLOCK, form, asked, scope, produced)
+
     def _call(self, call: ast.Call, scope: Scope) -> Iterator[Node]:
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         inner = [node for argument in given for node in self._expression(argument, scope)]
         if isinstance(call.func, ast.Attribute):
             inner = [*self._expression(call.func.value, scope), *inner]
-        if called(call.func) in _AT_ONCE:
+        if called(call.func, scope) in _AT_ONCE:
             yield Node(Kind.BLOCK, "at once", tuple(inner))
             return
         yield from inner
@@ -207,7 +233,7 @@ class Reader:
             yield self._worded(Kind.JUMP, "check {}", call.func, scope)
 
     def _command(self, call: ast.Call, scope: Scope) -> Iterator[Node]:
-        name = called(call.func)
+        name = called(call.func, scope)
         if name in _TIMERS:
             yield command("timer")
         elif name == ("workflow", "wait_condition"):
@@ -227,14 +253,18 @@ class Reader:
         if kind not in ("activity", "local activity", "child") or not call.args:
             yield command(kind)
             return
-        more = ""
+        more, wording = "", Wording(scope, self.produces_commands, makes_ids=True)
         if kind == "child":
             identity = next((k.value for k in call.keywords if k.arg == "id"), None)
-            value = scope.meaning(identity)[0] if identity is not None else None
-            # Which one is a matter of data; how ids are made is not.
-            more = f", id {maker_of(value)}" if value is not None else ""
-            more += ", awaited" if called(call.func) == ("workflow", "execute_child_workflow") else ""
-        yield from self._for_each_name(kind, call.args[0], more, scope)
+            if identity is not None:
+                # Which one is a matter of data; how ids are made is not.
+                value, where = scope.meaning(identity)
+                more = f", id {maker_of(value)}"
+                wording.rely_on(where.callee(value.func) if isinstance(value, ast.Call) else None)
+            is_awaited = called(call.func, scope) == ("workflow", "execute_child_workflow")
+            more += ", awaited" if is_awaited else ""
+        for node in self._for_each_name(kind, call.args[0], more, scope):
+            yield replace(node, decides=node.decides | wording.decides)
 
     def _for_each_name(self, kind: str, name: ast.expr, more: str, scope: Scope) -> Iterator[Node]:
         value, where = scope.meaning(name)

@@ -12,6 +12,8 @@ class Callee:
     function: Found
     owner: Found | None
     """The class whose `self` it has."""
+    around: "Scope | None" = None
+    """Of a function inside a function: where the names are that it has not itself."""
 
     @property
     def name(self) -> str:
@@ -31,6 +33,7 @@ class Scope:
     function: Function | None = None
     arguments: "dict[str, tuple[ast.expr, Scope]]" = field(default_factory=dict)
     """Parameter → what the caller gave for it, and where that is to be understood."""
+    around: "Scope | None" = None
 
     @cached_property
     def locals(self) -> frozenset[str]:
@@ -43,7 +46,16 @@ class Scope:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         handlers = {n.name for n in ast.walk(self.function) if isinstance(n, ast.ExceptHandler) and n.name}
-        return frozenset(names | stored | handlers) - {"self"}
+        outside = self.around.locals if self.around is not None else frozenset()
+        return frozenset(names | stored | handlers | outside) - {"self"}
+
+    @cached_property
+    def nested(self) -> dict[str, Function]:
+        """Functions that are defined inside this one."""
+        inside = ast.walk(self.function) if self.function is not None else ()
+        return {
+            node.name: node for node in inside if isinstance(node, Function) and node is not self.function
+        }
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr]:
@@ -63,6 +75,8 @@ class Scope:
                 return scope.meaning(value)
             if expression.id in self.assigned:
                 return self.meaning(self.assigned[expression.id])
+            if self.around is not None and expression.id in self.around.locals:
+                return self.around.meaning(expression)
             found = None if expression.id in self.locals else self.project.find(self.module, expression.id)
             if found is not None and isinstance(found.definition, ast.expr):
                 return found.definition, Scope(self.project, found.module)
@@ -86,13 +100,16 @@ class Scope:
         if isinstance(expression, ast.Name):
             if expression.id == "self":
                 return self.owner
-            return self._annotated(expression.id) or self._made(self.assigned.get(expression.id))
+            own = self._annotated(expression.id) or self._made(self.assigned.get(expression.id))
+            return self.around.class_of(expression) if own is None and self.around is not None else own
         if isinstance(expression, ast.Attribute) and (owner := self.class_of(expression.value)) is not None:
             return self._attribute_class(owner, expression.attr)
         return self._made(expression)
 
     def callee(self, function: ast.expr) -> Callee | None:
         if isinstance(function, ast.Name):
+            if (nested := self._nested(function.id)) is not None:
+                return nested
             found = None if function.id in self.locals else self.project.find(self.module, function.id)
             is_function = found is not None and isinstance(found.definition, Function)
             return Callee(found, None) if found is not None and is_function else None
@@ -105,9 +122,15 @@ class Scope:
         """The scope of a function that is called here."""
         function = callee.function.definition
         assert isinstance(function, Function)
-        given = _given(function, call, is_method=callee.owner is not None) if call else {}
+        is_method = callee.owner is not None and callee.around is None
+        given = _given(function, call, is_method=is_method) if call else {}
         arguments = {name: (value, self) for name, value in given.items()}
-        return Scope(self.project, callee.function.module, callee.owner, function, arguments)
+        return Scope(self.project, callee.function.module, callee.owner, function, arguments, callee.around)
+
+    def _nested(self, name: str) -> Callee | None:
+        if name in self.nested:
+            return Callee(Found(self.module, self.nested[name]), self.owner, self)
+        return self.around._nested(name) if self.around is not None else None
 
     def _made(self, expression: ast.expr | None) -> Found | None:
         if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):

@@ -14,9 +14,13 @@ ELSEWHERE = "…"
 class Wording(ast.NodeTransformer):
     """Words expressions of one function, and gathers which functions and constants they rely on."""
 
-    def __init__(self, scope: Scope, produces_commands: Callable[[Callee], bool]) -> None:
+    def __init__(
+        self, scope: Scope, produces_commands: Callable[[Callee], bool], *, makes_ids: bool = False
+    ) -> None:
+        """`makes_ids`: texts with gaps are of importance, elsewhere they are for people."""
         self._scope = scope
         self._produces_commands = produces_commands
+        self._makes_ids = makes_ids
         self._names: dict[str, str] = {}
         self.decides: dict[str, tuple[str, ...]] = {}
 
@@ -40,22 +44,26 @@ class Wording(ast.NodeTransformer):
         inner: ast.AST = self.visit(node.value)
         return inner
 
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """A line of the log decides nothing."""
+        return None if ast.unparse(node).startswith("workflow.logger.") else self.generic_visit(node)
+
     def visit_Await(self, node: ast.Await) -> ast.AST:
         return ast.Name(ELSEWHERE)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        return ast.Name(ELSEWHERE)
+        return self.generic_visit(node) if self._makes_ids else ast.Name(ELSEWHERE)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A method that is handed over, such as the predicate of a wait, or a property."""
-        self._rely_on(self._scope.callee(node))
+        self.rely_on(self._scope.callee(node))
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         callee = self._scope.callee(node.func)
         if callee is not None and self._produces_commands(callee):
             return ast.Name(ELSEWHERE)
-        self._rely_on(callee)
+        self.rely_on(callee)
         return self.generic_visit(node)
 
     def body(self, function: Function) -> tuple[str, ...]:
@@ -63,20 +71,21 @@ class Wording(ast.NodeTransformer):
         plain = copy.deepcopy(function.body)
         if ast.get_docstring(function) is not None:
             plain = plain[1:]
-        worded = [ast.unparse(ast.fix_missing_locations(self.visit(statement))) for statement in plain]
+        kept = [said for statement in plain if (said := self.visit(statement)) is not None]
+        worded = [ast.unparse(ast.fix_missing_locations(said)) for said in kept]
         return tuple(line for statement in worded for line in statement.splitlines())
 
-    def _rely_on(self, callee: Callee | None) -> None:
+    def rely_on(self, callee: Callee | None) -> None:
         if callee is None or callee.name in self.decides or self._produces_commands(callee):
             return
         self.decides[callee.name] = ()
-        inner = Wording(self._scope.inside(callee), self._produces_commands)
+        inner = Wording(self._scope.inside(callee), self._produces_commands, makes_ids=self._makes_ids)
         inner.decides = self.decides
         function = callee.function.definition
         assert isinstance(function, Function)
         self.decides[callee.name] = inner.body(function)
 
     def _learn(self, name: str, value: ast.expr, scope: Scope) -> None:
-        inner = Wording(scope, self._produces_commands)
+        inner = Wording(scope, self._produces_commands, makes_ids=self._makes_ids)
         inner.decides = self.decides
         self.decides[name] = (inner.of(value),)
