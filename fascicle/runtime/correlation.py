@@ -124,11 +124,12 @@ class _WorkflowInbound(WorkflowInboundInterceptor):
 
     async def handle_signal(self, input: HandleSignalInput) -> None:  # noqa: A002
         _bind_for_good()
-        _log_who_asked(input)
+        _log_who_asked("signal_received", input.headers, signal=input.signal)
         await super().handle_signal(input)
 
     async def handle_update_handler(self, input: HandleUpdateInput) -> Any:  # noqa: A002
         _bind_for_good()
+        _log_who_asked("update_received", input.headers, update=input.update)
         return await super().handle_update_handler(input)
 
 
@@ -179,18 +180,13 @@ def _bind_for_good() -> None:
     structlog.contextvars.bind_contextvars(**{_LOG_NAME: _id_of_workflow()})
 
 
-def _log_who_asked(signal: HandleSignalInput) -> None:
+def _log_who_asked(event: str, headers: Headers, **asked: str) -> None:
     """What a command asks of a workflow that runs belongs to the workflow's own id; here the two meet."""
-    asked_by = _id_in(signal.headers)
+    asked_by = _id_in(headers)
     if asked_by is None or asked_by == _id_of_workflow() or workflow.unsafe.is_replaying():
         return
     with workflow.unsafe.sandbox_unrestricted():
-        log.info(
-            "signal_received",
-            signal=signal.signal,
-            asked_by=asked_by,
-            workflow_id=workflow.info().workflow_id,
-        )
+        log.info(event, **asked, asked_by=asked_by, workflow_id=workflow.info().workflow_id)
 
 
 def _stamp(start: StartWorkflowInput | UpdateWithStartStartWorkflowInput) -> str:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from temporalio import activity, workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
@@ -137,6 +138,19 @@ async def test_o3_handlers_work_under_their_workflows_id(worked: Client) -> None
     with correlated("second"):
         await handle.signal(Listener.listen)
     assert (told, await handle.result()) == ("first", ["first", "first"])
+
+
+async def test_o3_who_asks_something_of_a_workflow_that_runs_is_in_the_log(worked: Client) -> None:
+    with correlated("first"):
+        handle = await worked.start_workflow(Listener.run, id=new_id(), task_queue=QUEUE)
+    with capture_logs() as logs:
+        with correlated("second"):
+            await handle.execute_update(Listener.answer)
+        with correlated("third"):
+            await handle.signal(Listener.listen)
+        await handle.result()
+    asked = [(line["event"], line["asked_by"]) for line in logs if line.get("workflow_id") == handle.id]
+    assert asked == [("update_received", "second"), ("signal_received", "third")]
 
 
 async def test_o3_a_stranger_who_starts_a_workflow_gives_it_its_run_for_an_id(worked: Client) -> None:
