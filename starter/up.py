@@ -12,9 +12,9 @@ import typer
 from temporalio.client import Client
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.names import SEARCH_ATTRIBUTES
+from fascicle.domain.names import MAIN_QUEUE, SEARCH_ATTRIBUTES
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.deployment import make_current
+from fascicle.runtime.deployment import make_current, make_unversioned_current
 from fascicle.runtime.embedded import (
     Command,
     DataFolder,
@@ -208,6 +208,8 @@ class Stack:
         await self._start_worker()
         if dependencies.settings.worker_versioning:  # it is the only one: there is nobody to hand over from
             await make_current(client, dependencies.settings)
+        elif "web_ui" in self._published:  # switched off again: else nobody would get any work
+            await make_unversioned_current(client, MAIN_QUEUE)
         await ensure_schedules(client, dependencies.settings)
         refused: list[str] = []
         await rebuild(dependencies, client, refused=refused)

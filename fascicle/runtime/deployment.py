@@ -94,6 +94,22 @@ async def make_current(client: Client, settings: WorkerSettings) -> None:
         await asyncio.sleep(0.2)
 
 
+async def make_unversioned_current(client: Client, queue: str) -> None:
+    """Workers without a version get work again, if a version was current before."""
+    current = (await queue_state(client, queue)).current
+    if _UNVERSIONED in current:
+        return
+    for deployment, _ in current:
+        await client.workflow_service.set_worker_deployment_current_version(
+            SetWorkerDeploymentCurrentVersionRequest(
+                namespace=client.namespace,
+                deployment_name=deployment,
+                identity=client.identity,
+                ignore_missing_task_queues=True,
+            )
+        )
+
+
 def _version_of(poller: PollerInfo) -> tuple[str, str]:
     options = poller.deployment_options
     if options.worker_versioning_mode != WorkerVersioningMode.WORKER_VERSIONING_MODE_VERSIONED:

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from fascicle.domain.names import FETCH_QUEUE, MAIN_QUEUE, TASK_QUEUES
-from fascicle.runtime.deployment import QueueState, make_current, queue_state, waits_for_its_turn
+from fascicle.runtime.deployment import (
+    QueueState,
+    make_current,
+    make_unversioned_current,
+    queue_state,
+    waits_for_its_turn,
+)
 from fascicle.runtime.embedded import EmbeddedTemporal
 from fascicle.runtime.settings import Settings
 from simulator.server import RunningSimulator
@@ -69,6 +75,11 @@ async def test_x6_work_goes_to_the_version_that_is_current(
         await stack.poll(source)
         described = (await stack.workflow(source).describe()).raw_description
         assert described.workflow_execution_info.versioning_info.deployment_version.build_id == "2"
+    unversioned = settings_for(database_url, simulator)
+    async with open_harness(unversioned, client, simulator) as stack, stack.workers():
+        for _ in range(2):  # repeatable
+            await make_unversioned_current(client, MAIN_QUEUE)
+        await stack.poll(source)
 
 
 async def _is_known(stack: Harness) -> bool:
