@@ -303,6 +303,23 @@ def test_x6_what_a_recorded_patch_guards_is_as_fixed_as_the_rest() -> None:
     assert "ends the time of patch sealed" in str(ends.complaint)
 
 
+def test_x6_a_patch_goes_in_two_steps_and_each_names_the_runs_that_must_have_ended() -> None:
+    patched = LETTER.replace(CARRY, GUARDED + CARRY)
+    bare = f"        {EXTRA}\n"
+    deprecated = f"        workflow.deprecate_patch('sealed')\n{bare}"
+    first = accepted(read(patched), RECORDED).written()
+    assert "TemporalChangeVersion IS NULL" in str(
+        after(GUARDED, deprecated, code=patched, recorded=first).complaint
+    )
+    too_soon = str(after(GUARDED, bare, code=patched, recorded=first).complaint)
+    assert "workflow.deprecate_patch('sealed')" in too_soon
+    assert "TemporalChangeVersion" not in too_soon, "it would count none, and all would stop"
+    second = accepted(read(LETTER.replace(CARRY, deprecated + CARRY)), first).written()
+    gone = str(after(GUARDED, bare, code=patched, recorded=second).complaint)
+    assert "StartTime < 'the time of that release'" in gone
+    assert "TemporalChangeVersion" not in gone
+
+
 def test_x6_accepting_what_breaks_replay_is_another_version() -> None:
     edited = read(LETTER.replace(SLEEP, ""))
     outline = accepted(edited, RECORDED)

@@ -31,6 +31,14 @@ _ENDED = """\
   temporal workflow count -q "WorkflowType='{name}' AND ExecutionStatus='Running' AND
     (TemporalChangeVersion IS NULL OR TemporalChangeVersion != '{patch}')"
 If that finds none: `make outlines` (docs/upgrading.md)."""
+_TOO_SOON = """\
+{name} does not ask for patch {patch} any more. Runs that have its mark would stop: first replace it by
+workflow.deprecate_patch('{patch}'), and release that (docs/upgrading.md)."""
+_DROPPED = """\
+{name} has no word of patch {patch} any more. That is right once no run is left from before it was deprecated:
+  temporal workflow count -q "WorkflowType='{name}' AND ExecutionStatus='Running' AND
+    StartTime < 'the time of that release'"
+If that finds none: `make outlines` (docs/upgrading.md)."""
 _GONE = "{name} is gone, but was recorded. If none can be running, `make outlines` forgets it."
 _UNKNOWN = "{name} is not recorded yet: `make outlines`."
 _BY_HAND = (
@@ -89,10 +97,18 @@ def read_recorded(folder: Path = RECORDED) -> dict[str, str]:
 
 
 def _complaint(old: Outline, seen: Sections, now: Sections) -> str:
-    for patch in sorted(old.patches):
+    new = Outline(old.name, old.version, now)
+    for patch in sorted((old.patches - new.patches) | (new.deprecated - old.deprecated)):
         if without_deprecations(with_patch_taken(old.sections, patch)) == without_deprecations(now):
-            return _ENDED.format(name=old.name, patch=patch)
+            return _said_of(patch, old, new).format(name=old.name, patch=patch)
     return _UNPATCHED.format(name=old.name, diff="\n".join(_difference(old.sections, seen)))
+
+
+def _said_of(patch: str, old: Outline, new: Outline) -> str:
+    """A patch's life has three releases: asked for, deprecated, gone."""
+    if patch in new.deprecated:
+        return _ENDED
+    return _DROPPED if patch in old.deprecated else _TOO_SOON
 
 
 def _difference(before: Sections, after: Sections) -> Iterator[str]:

@@ -37,6 +37,11 @@ class Outline:
         said = [_PATCH.match(line) for section in self.sections.values() for line in section]
         return frozenset(match[1] for match in said if match)
 
+    @property
+    def deprecated(self) -> frozenset[str]:
+        lines = [line for section in self.sections.values() for line in section if _DEPRECATED.match(line)]
+        return frozenset(line.split()[-1] for line in lines)
+
     def written(self) -> str:
         body = _body(self.sections)
         return f"{self.name}: version {self.version}, digest {_digest(body)}\n{_NOTE}\n\n{body}"
