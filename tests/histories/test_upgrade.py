@@ -15,7 +15,7 @@ from temporalio.workflow import NondeterminismError
 from activities.dead_letter import AgeOutInput, AgeOutResult
 from fascicle.domain.names import new_id
 from tests.harness import eventually
-from tests.histories.outlines.check import examine, read_recorded
+from tests.histories.outlines.check import accepted, examine, read_recorded
 from tests.histories.outlines.outline import workflows
 from tests.histories.outlines.project import Project, our_source
 from tests.histories.upgraded_housekeeping import REPORT_FIRST, Deprecated, Guarded, Settled, Unguarded
@@ -129,10 +129,19 @@ async def test_x6_each_time_of_a_patch_replays_what_may_be_left_of_the_one_befor
 def test_x6_the_check_says_of_the_example_what_its_replays_say() -> None:
     source = (ROOT / "tests/histories/upgraded_housekeeping.py").read_text()
     project = Project(lambda name: source if name == "workflows.housekeeping" else our_source(name))
-    by_class = {found.name: found for found in workflows(project, ["workflows.housekeeping"])}
+    found = list(workflows(project, ["workflows.housekeeping"]))
+    assert {each.name for each in found} == {"HousekeepingWorkflow"}, "as histories have it"
+    in_their_order = (Unguarded, Guarded, Deprecated, Settled)
+    by_class = dict(zip(in_their_order, found, strict=True))
     recorded = read_recorded()["HousekeepingWorkflow"]
-    assert f"guarded by patch {REPORT_FIRST}" in str(examine(by_class["Guarded"], recorded).remark)
-    assert "+activity write_report" in str(examine(by_class["Unguarded"], recorded).complaint)
+    assert f"guarded by patch {REPORT_FIRST}" in str(examine(by_class[Guarded], recorded).remark)
+    assert "+activity write_report" in str(examine(by_class[Unguarded], recorded).complaint)
+    first = accepted(by_class[Guarded], recorded).written()
+    assert "TemporalChangeVersion" in str(examine(by_class[Deprecated], first).complaint)
+    assert "first replace it" in str(examine(by_class[Settled], first).complaint)
+    assert "StartTime" in str(
+        examine(by_class[Settled], accepted(by_class[Deprecated], first).written()).complaint
+    )
 
 
 def test_x6_the_guide_shows_the_code_that_is_tested() -> None:
