@@ -55,6 +55,6 @@ def _check(ring: Keyring, key_id: str, fingerprint: str) -> None:
         )
     raise PermanentError(
         "payload_key_missing",
-        f"{wanted}, which is not in FASCICLE_PAYLOAD_KEYS: put it back, behind the first one. Once "
+        f"{wanted}, which is not in FASCICLE_PAYLOAD_KEYS: add it, behind the first one. Once "
         f"`fascicle payload keys` says that nothing uses it any more: fascicle payload forget {key_id}",
     )

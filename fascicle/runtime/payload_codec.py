@@ -69,7 +69,7 @@ class SealingCodec(PayloadCodec):
         needs = f"A payload is encrypted with the key {key_id!r}"
         if not self._keys.ring.fingerprints:
             return f"{needs}: set FASCICLE_PAYLOAD_KEYS to the installation's keys."
-        return f"{needs}, which is not in FASCICLE_PAYLOAD_KEYS: put it back, behind the first one."
+        return f"{needs}, which is not in FASCICLE_PAYLOAD_KEYS: add it, behind the first one."
 
 
 class Failures(DefaultFailureConverter):

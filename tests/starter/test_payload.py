@@ -59,7 +59,7 @@ def test_x5_without_the_key_or_with_a_wrong_one_nobody_starts_or_talks(running: 
     assert (command.code, "with the key 'old'" in command.said()) == (1, True), command
     examined = running.fascicle("doctor", "--json", FASCICLE_PAYLOAD_KEYS=line("new", 2))
     (check,) = [check for check in json.loads(examined.out) if check["check"] == "payload keys"]
-    assert (check["state"], "put it back" in check["detail"]) == ("FAIL", True)
+    assert (check["state"], "add it" in check["detail"]) == ("FAIL", True)
     assert running.fascicle("payload", "keys", FASCICLE_PAYLOAD_KEYS="").code == 0
 
 
