@@ -17,6 +17,7 @@ from fascicle.storage import backup as backups
 from fascicle.storage.backup import Contents
 from fascicle.storage.database import (
     database_errors,
+    known_versions,
     newest_version,
     schema_versions,
     transaction,
@@ -110,12 +111,15 @@ async def dump(place: Place, draft: Path) -> Contents:
 async def check_is_ours(programs: PostgresPrograms, file: Path) -> None:
     """A backup of this database, and of a version that this one can bring up to its own."""
     version = await programs.version_in(file)
-    if version > newest_version():
+    if version in known_versions():
+        return
+    if version.isdecimal() and version > newest_version():
         raise UsageError(
             "database_newer",
             f"{file} was written by a newer Fascicle (schema {version}, this one knows {newest_version()}). "
             "Install that version.",
         )
+    raise UsageError("not_a_backup", f"{file} is a dump of another program's database (schema {version!r}).")
 
 
 async def bring_back(place: Place, file: Path, *, replace: bool) -> None:

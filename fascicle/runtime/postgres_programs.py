@@ -23,6 +23,8 @@ _LOCK_WAIT = "--lock-wait-timeout=60s"
 _VARIABLES = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "ssl": "PGSSLMODE"}
 # Of its tables a dump's reader says only this one's contents.
 _VERSION_TABLE = "alembic_version"
+# There since the first version, and in nobody else's database.
+_OUR_TABLE = b"logical_chapter"
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,22 @@ class PostgresPrograms:
                 raise UsageError(
                     "not_a_backup", f"{file} is no backup: `fascicle db backup` and pg_dump -Fc make them."
                 )
-        argv = ["--file=-", "--data-only", f"--table={_VERSION_TABLE}", str(file)]
-        async with self._running("pg_restore", *argv, stdout=asyncio.subprocess.PIPE) as process:
-            rows, said = await process.communicate()
-        if process.returncode:
-            raise UsageError("damaged_backup", f"{file} cannot be read: {_words(said)}")
+        tables = re.findall(
+            rb"^\d+; \d+ \d+ TABLE public (\w+) ", await self._read(file, "--list"), re.MULTILINE
+        )
+        rows = await self._read(file, "--file=-", "--data-only", f"--table={_VERSION_TABLE}")
         found = re.search(rb"^COPY [^\n]*alembic_version[^\n]*\n([^\n\\]+)\n", rows, re.MULTILINE)
-        if found is None:
+        # Others number their schemas as we do: whose it is, the tables say.
+        if found is None or _OUR_TABLE not in tables:
             raise UsageError("not_a_backup", f"{file} is a dump of another database than Fascicle's.")
         return found[1].decode()
+
+    async def _read(self, file: Path, *argv: str) -> bytes:
+        async with self._running("pg_restore", *argv, str(file), stdout=asyncio.subprocess.PIPE) as process:
+            read, said = await process.communicate()
+        if process.returncode:
+            raise UsageError("damaged_backup", f"{file} cannot be read: {_words(said)}")
+        return read
 
     async def restore(self, file: Path, *, replace: bool) -> None:
         """All of it or nothing: psql gets the word to commit only when the file has been read to its end."""
@@ -132,6 +141,7 @@ class PostgresPrograms:
 
 # What others were granted on the schema itself is PostgreSQL's default: its use.
 _EMPTIED = """set local lock_timeout = '10s';
+set local client_min_messages = warning; -- not the name of each table before the one error that counts
 drop schema public cascade;
 create schema public;
 grant usage on schema public to public;

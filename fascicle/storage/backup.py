@@ -32,7 +32,9 @@ async def contents(connection: AsyncConnection) -> Contents:
     """In a transaction of its own, which stays open until the dump is done."""
     await connection.execution_options(isolation_level="REPEATABLE READ")
     await connection.execute(text("set local idle_in_transaction_session_timeout = 0"))
-    if await connection.scalar(text("select to_regclass('alembic_version')")) is None:
+    # Others number their schemas, too: the second is ours alone.
+    tables = "select to_regclass('alembic_version') is null or to_regclass('logical_chapter') is null"
+    if await connection.scalar(text(tables)):
         raise UsageError("no_schema", "The database has no tables of ours: there is nothing to back up.")
     version = await connection.scalar(text("select version_num from alembic_version"))
     snapshot = await connection.scalar(text("select pg_export_snapshot()"))

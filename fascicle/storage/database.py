@@ -141,7 +141,7 @@ async def _version(connection: AsyncConnection) -> str | None:
 
 
 def _check_is_known(version: str | None) -> None:
-    if version is None or version in _versions():
+    if version is None or version in known_versions():
         return
     if version.isdecimal() and version > (newest := newest_version()):
         raise PermanentError(
@@ -157,10 +157,11 @@ def _check_is_known(version: str | None) -> None:
 
 def newest_version() -> str:
     """Migrations are numbered: the file with the highest number is the last."""
-    return max(_versions())
+    return max(known_versions())
 
 
-def _versions() -> set[str]:
+def known_versions() -> set[str]:
+    """Of all schemas that this code can bring up to its own."""
     return {path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 

@@ -48,8 +48,9 @@ async def test_x1_what_is_replaced_is_replaced_whole_or_not_at_all(place: Place,
         await bring_back(place, file, replace=False)
     broken = tmp_path / "broken"
     broken.write_bytes(file.read_bytes()[:-1000])
-    with pytest.raises(FascicleError, match="Nothing was changed"):
+    with pytest.raises(FascicleError, match="Nothing was changed") as refused:
         await bring_back(place, broken, replace=True)
+    assert "drop cascades" not in refused.value.message
     assert await users(place.engine) == ["new"]
 
     await bring_back(place, file, replace=True)
@@ -65,7 +66,12 @@ async def test_x1_what_is_replaced_is_replaced_whole_or_not_at_all(place: Place,
     ("change", "said"),
     [
         ("update alembic_version set version_num = '9999'", "newer Fascicle .schema 9999"),
+        (
+            "update alembic_version set version_num = '0003f2a91b7c'",
+            "another program's database .schema '0003f2a91b7c'",
+        ),
         ("drop table alembic_version", "another database"),
+        ("drop table logical_chapter cascade", "another database"),
     ],
 )
 async def test_x7_dumps_of_a_newer_version_and_of_others_are_refused(
@@ -79,6 +85,13 @@ async def test_x7_dumps_of_a_newer_version_and_of_others_are_refused(
         await place.programs.dump(file, snapshot=str(snapshot))
     with pytest.raises(UsageError, match=said):
         await check_is_ours(place.programs, file)
+
+
+async def test_x7_another_programs_database_is_not_backed_up(place: Place, tmp_path: Path) -> None:
+    async with transaction(place.engine) as connection:
+        await connection.execute(text("drop table logical_chapter cascade"))
+    with pytest.raises(UsageError, match="no tables of ours"):
+        await dump(place, tmp_path / "dump")
 
 
 async def test_x7_others_who_are_connected_are_named(database_url: str, simulator: RunningSimulator) -> None:
