@@ -16,7 +16,7 @@ _SIZES = {"stat": (4, 4)}
 _USUAL_SIZE = (8, 8)
 _LAST = {"calcs": ["lastNotNull"], "fields": "", "values": False}
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "stat": {"colorMode": "background", "graphMode": "area", "textMode": "auto", "reduceOptions": _LAST},
+    "stat": {"colorMode": "background", "graphMode": "none", "textMode": "auto", "reduceOptions": _LAST},
     "bargauge": {"displayMode": "gradient", "orientation": "horizontal", "reduceOptions": _LAST},
     "timeseries": {
         "legend": {"displayMode": "table", "placement": "bottom", "calcs": ["lastNotNull", "max"]},
@@ -25,7 +25,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 _CHOICES = (
     ("site", "Site", "label_values(fascicle_polls_total, site)"),
-    ("queue", "Task queue", "label_values(temporal_worker_task_slots_available, task_queue)"),
+    ("queue", "Task queue", "label_values(temporal_worker_task_slots_used, task_queue)"),
 )
 
 
@@ -113,8 +113,9 @@ def _panel(panel: dict[str, Any]) -> dict[str, Any]:
                 "datasource": _DATASOURCE,
                 "expr": query["expr"],
                 "legendFormat": query.get("legend", "__auto"),
-                "instant": kind == "bargauge",
-                "range": kind != "bargauge",
+                # Over a range, the last value would be shown for as long as nothing comes after it.
+                "instant": kind != "timeseries",
+                "range": kind == "timeseries",
             }
             for place, query in enumerate(panel["queries"])
         ],

@@ -62,6 +62,13 @@ def test_o7_every_panel_says_what_it_shows_and_takes_the_chosen_data_source() ->
         assert not _overlap(one, other)
 
 
+def test_o7_what_is_shown_as_one_number_is_that_of_now() -> None:
+    numbers = [panel for panel in panels() if panel["type"] in ("stat", "bargauge")]
+    assert len(numbers) > 10
+    for panel in numbers:
+        assert all(target["instant"] and not target["range"] for target in panel["targets"]), panel["title"]
+
+
 def _neighbours() -> list[tuple[dict[str, int], dict[str, int]]]:
     places = [panel["gridPos"] for panel in dashboard()["panels"]]
     return [(one, other) for at, one in enumerate(places) for other in places[at + 1 :]]

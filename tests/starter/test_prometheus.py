@@ -46,7 +46,11 @@ def _values(operator: str, pattern: str) -> list[str]:
 
 
 def scrape(running: Running) -> Exposed:
-    got = answer(running.ops_port, "/metrics")
+    return exposed_at(running.ops_port)
+
+
+def exposed_at(port: int) -> Exposed:
+    got = answer(port, "/metrics")
     assert got is not None
     assert got.status_code == 200
     series: dict[str, list[dict[str, str]]] = {}

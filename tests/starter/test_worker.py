@@ -6,14 +6,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import promql_parser as promql
 import pytest
 
 from fascicle.runtime.embedded import EmbeddedTemporal
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
+from tests.deploy.promql import alerts, asked
 from tests.harness import eventually
 from tests.starter.commandline import Process
 from tests.starter.services import Site, open_site
+from tests.starter.test_prometheus import exposed_at
 
 
 @pytest.fixture
@@ -64,6 +67,21 @@ async def test_o2_a_second_signal_leaves_at_once_and_loses_nothing(site: Site) -
     description = await site.harness.workflow(source).describe()
     assert description.status is not None
     assert description.status.name == "RUNNING", "Temporal still has the work"
+
+
+async def test_o7_a_queue_is_seen_to_be_served_however_its_slots_are_given(site: Site) -> None:
+    site.env["FASCICLE_WORKER_SLOTS"] = "resources"
+    (rule,) = [rule for rule in alerts() if rule["alert"] == "FascicleQueueUnserved"]
+    queues = set(asked(promql.parse(rule["expr"]), frozenset()))
+    assert len(queues) == 4
+    with site.start_worker():
+        await site.until_ready()
+
+        async def all_are_seen() -> bool:
+            exposed = await asyncio.to_thread(exposed_at, site.ops_port)
+            return all(exposed.has(queue) for queue in queues)
+
+        await eventually(all_are_seen, what="its queues in /metrics")
 
 
 async def test_o1_a_worker_of_one_queue_is_ready_and_leaves_the_rest(site: Site) -> None:
