@@ -230,12 +230,17 @@ def refusal(error: RPCError) -> str:
     """What Temporal said, and what to do about it."""
     if error.status in SILENT:
         return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
-    if error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower():
+    if is_about_namespace(error):
         return (
             f"{error.message} Set TEMPORAL_NAMESPACE to one that exists, or create it: "
             "`fascicle setup --create-namespace`."
         )
     return f"Temporal refused: {error.message}"
+
+
+def is_about_namespace(error: RPCError) -> bool:
+    """Not what was asked for is missing, but the namespace it would be in."""
+    return error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower()
 
 
 def _nothing_runs(settings: Settings) -> FascicleError:

@@ -15,7 +15,7 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import SCHEDULES
-from starter.context import reach, run
+from starter.context import is_about_namespace, reach, run
 from starter.options import AsJson
 from starter.output import print_json, print_table
 
@@ -48,7 +48,7 @@ async def describe(client: Client, name: str) -> dict[str, Any] | None:
     try:
         found = await client.get_schedule_handle(name).describe()
     except RPCError as error:
-        if error.status == RPCStatusCode.NOT_FOUND:
+        if error.status == RPCStatusCode.NOT_FOUND and not is_about_namespace(error):
             return None
         raise
     return {**_plan(name, found), **await _last_run(client, found)}

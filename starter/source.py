@@ -16,7 +16,7 @@ from fascicle.runtime.correlation import current_correlation_id
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
+from starter.context import Reach, database_only, is_about_namespace, reach, refusal, run
 from starter.onboarding import add_source, ensure_workflow, source_named
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -210,6 +210,8 @@ async def workflow_status(client: Client, source_id: str) -> dict[str, Any]:
     except (WorkflowQueryFailedError, WorkflowQueryRejectedError) as error:
         return {"error": str(error)}
     except RPCError as error:
+        if is_about_namespace(error):
+            return {"error": refusal(error)}
         if error.status == RPCStatusCode.NOT_FOUND:
             return {"error": "it has no workflow: fascicle setup starts it"}
         return {"error": "no worker answers: fascicle doctor"}

@@ -86,6 +86,7 @@ FAILURES = [
     ({"TEMPORAL_ADDRESS": NOBODYS_PORT}, "source show Rivers", "TEMPORAL_ADDRESS"),
     ({"TEMPORAL_ADDRESS": NOBODYS_PORT}, "doctor", "cannot be reached"),
     ({"TEMPORAL_NAMESPACE": "nonsense"}, "source poll Rivers", "setup --create-namespace"),
+    ({"TEMPORAL_NAMESPACE": "nonsense"}, "schedule list", "setup --create-namespace"),
     ({"TEMPORAL_NAMESPACE": "nonsense"}, "doctor", "TEMPORAL_NAMESPACE"),
     ({"FASCICLE_PAYLOAD_KEY": "geheim"}, "doctor", "FASCICLE_PAYLOAD_KEYS"),
     (
@@ -260,3 +261,9 @@ def test_x7_a_worker_that_cannot_start_says_why(
 ) -> None:
     env = {**desk.env, "DATABASE_URL": f"postgresql://{NOBODYS_PORT}/fascicle", **settings}
     assert_told(Outcome(**desk.commands.run(*options, cwd=desk.folder, env=env, program="worker")), 2, words)
+
+
+def test_x7_a_namespace_that_is_not_there_does_not_look_like_a_workflow_that_is_gone(running: Running) -> None:
+    shown = running.fascicle("source", "show", "Rivers", "--json", TEMPORAL_NAMESPACE="nonsense")
+    assert "setup --create-namespace" in shown.out
+    assert "has no workflow" not in shown.out
