@@ -5,6 +5,7 @@ import runpy
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import promql_parser as promql
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from fascicle.storage.gauges import GAUGES
 from starter.lazy import LazyCommand
 from starter.main import app
 from tests.deploy.promql import (
@@ -40,6 +42,31 @@ def test_o7_every_expression_is_promql() -> None:
     for expression in expressions():
         promql.parse(expression)
     assert len(expressions()) > 80
+
+
+def test_o7_state_that_every_worker_shows_is_counted_once() -> None:
+    state = [found for text in expressions() for found in _taken_by(promql.parse(text), None)]
+    assert {name for name, _ in state} >= {"fascicle_sources", "fascicle_dead_letters"}
+    assert [name for name, operation in state if operation != "max"] == []
+
+
+def _taken_by(node: Any, operation: str | None) -> Iterator[tuple[str, str | None]]:
+    """Gauges of the database with what is done first to those of several workers."""
+    if isinstance(node, promql.VectorSelector):
+        if node.name in GAUGES:
+            yield node.name, operation
+    elif isinstance(node, promql.BinaryExpr):
+        yield from _taken_by(node.lhs, operation)
+        yield from _taken_by(node.rhs, operation)
+    elif isinstance(node, promql.AggregateExpr):
+        yield from _taken_by(node.expr, str(node.op))
+    elif isinstance(node, promql.Call):
+        for argument in node.args:
+            yield from _taken_by(argument, operation)
+    elif isinstance(node, promql.MatrixSelector):
+        yield from _taken_by(node.vector_selector, operation)
+    elif isinstance(node, promql.ParenExpr | promql.UnaryExpr | promql.SubqueryExpr):
+        yield from _taken_by(node.expr, operation)
 
 
 def test_o7_the_dashboard_shows_what_was_asked_for() -> None:

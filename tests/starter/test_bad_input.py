@@ -263,7 +263,9 @@ def test_x7_a_worker_that_cannot_start_says_why(
     assert_told(Outcome(**desk.commands.run(*options, cwd=desk.folder, env=env, program="worker")), 2, words)
 
 
-def test_x7_a_namespace_that_is_not_there_does_not_look_like_a_workflow_that_is_gone(running: Running) -> None:
+def test_x7_a_namespace_that_is_not_there_does_not_look_like_a_workflow_that_is_gone(
+    running: Running,
+) -> None:
     shown = running.fascicle("source", "show", "Rivers", "--json", TEMPORAL_NAMESPACE="nonsense")
     assert "setup --create-namespace" in shown.out
     assert "has no workflow" not in shown.out
