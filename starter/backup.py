@@ -16,6 +16,7 @@ from fascicle.runtime.settings import load_settings
 from fascicle.storage import backup as backups
 from fascicle.storage.backup import Contents
 from fascicle.storage.database import (
+    check_is_known,
     database_errors,
     known_versions,
     newest_version,
@@ -89,6 +90,7 @@ def restored(silent: Silent = False, as_json: AsJson = False) -> None:
     async def command() -> None:
         async with database_alone(load_settings(), others_may_look=True) as place:
             there, wanted = await schema_versions(place.engine)
+            check_is_known(there)
             if there != wanted:
                 raise UsageError(
                     "wrong_schema",

@@ -93,7 +93,7 @@ async def upgrade(engine: AsyncEngine) -> None:
         await connection.execute(text("select pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
         await connection.commit()
         try:
-            await asyncio.to_thread(_check_is_known, await _version(connection))
+            await asyncio.to_thread(check_is_known, await _version(connection))
             await connection.commit()
             await connection.run_sync(_upgrade)
             await connection.commit()
@@ -112,7 +112,7 @@ async def schema_versions(engine: AsyncEngine) -> tuple[str | None, str | None]:
 async def check_schema(engine: AsyncEngine) -> str:
     """The schema's version, if it is this code's; else an error that says what to do."""
     there, wanted = await schema_versions(engine)
-    await asyncio.to_thread(_check_is_known, there)
+    await asyncio.to_thread(check_is_known, there)
     if there is None or there != wanted:
         raise PermanentError(
             "schema_mismatch",
@@ -140,7 +140,8 @@ async def _version(connection: AsyncConnection) -> str | None:
     return version
 
 
-def _check_is_known(version: str | None) -> None:
+def check_is_known(version: str | None) -> None:
+    """An error for a schema that no migration of ours leads on from."""
     if version is None or version in known_versions():
         return
     if version.isdecimal() and version > (newest := newest_version()):

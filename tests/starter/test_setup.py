@@ -89,6 +89,7 @@ def test_x7_a_database_of_a_newer_version_is_left_as_it_is(running: Running, emp
     for outcome in (
         running.fascicle("setup", **empty),
         running.fascicle("db", "upgrade", **empty),
+        running.fascicle("db", "restored", **empty),
         running.fascicle("doctor", **empty),
         worker(running, services),
     ):
