@@ -88,7 +88,7 @@ select v.* from (
   select split_part(name, ':', 1) as family,
     count(*) filter (where open_until > now()) as opened,
     count(*) filter (where blocked_until > now()) as blocked,
-    count(*) filter (where paused_at is not null) as paused,
+    count(*) filter (where paused_at is not null and strpos(name, ':') = 0) as paused,
     max(greatest(blocked_until, now())) - now() as blocked_for,
     max(greatest(queue_until, now())) - now() as queue
   from gate group by 1 order by max(updated_at) desc limit :most_gates) g
@@ -99,6 +99,12 @@ cross join lateral (values
   ('fascicle_gate_blocked_seconds', g.family, null, extract(epoch from g.blocked_for)),
   ('fascicle_gate_queue_seconds', g.family, null, extract(epoch from g.queue))
 ) v (name, a, b, value)
+"""
+
+# One host of many: under its own name, for alerts about the others are not to be silent for its sake.
+_PAUSED_ALONE = """
+select 'fascicle_sites_paused', name, null, 1::float8
+from gate where paused_at is not null and strpos(name, ':') > 0 order by paused_at desc limit :most_gates
 """
 
 _DEAD_LETTERS = """
@@ -197,7 +203,7 @@ cross join lateral (values
 ) v (name, a, b, value)
 """
 
-_PARTS = (_SOURCES, _GATES, _DEAD_LETTERS, _BACKLOG, _POSTS, _ACCOUNTS, _SWEEPS, _REQUESTS)
+_PARTS = (_SOURCES, _GATES, _PAUSED_ALONE, _DEAD_LETTERS, _BACKLOG, _POSTS, _ACCOUNTS, _SWEEPS, _REQUESTS)
 
 
 async def read_gauges(

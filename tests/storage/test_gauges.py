@@ -113,6 +113,17 @@ async def test_o1_every_gauge_shows_what_stands_in_the_database(connection: Asyn
     assert {kind for name, *kinds in found if name == "backlog" for kind in kinds} == set(BACKLOGS)
 
 
+async def test_o1_one_host_that_is_paused_is_not_its_whole_kind(connection: AsyncConnection) -> None:
+    await run(connection, GATES, "update gate set paused_at = now() where name = 'feed:a.test'")
+    found = await gauges(connection)
+    paused = {
+        site: value for (name, *labels), value in found.items() if name == "sites_paused" for site in labels
+    }
+    assert paused == {"feed": 0, "mangadex": 0, "feed:a.test": 1}
+    await run(connection, "update gate set name = 'feed', paused_at = now() where name = 'feed:b.test'")
+    assert (await gauges(connection))[("sites_paused", "feed")] == 1
+
+
 async def test_o1_what_is_over_leaves_no_series_behind(connection: AsyncConnection) -> None:
     await run(connection, LETTERS, PUBLISHING)
     assert ("dead_letters", "not_found", "poll") in await gauges(connection)
