@@ -31,6 +31,8 @@ app = typer.Typer(help="Sites, and the adapters that describe them.", no_args_is
 
 SiteName = Annotated[str, typer.Argument(help="A site, or a gate as `fascicle status` shows it.")]
 
+# Kinds of gates that may be paused before there is one of them: `feed` stands for every host of feeds.
+_KINDS = ("deviantart", "feed", "page")
 _SITE_COLUMNS = ("site", "kind", "gate_seconds", "sweep", "file", "error")
 _CHAPTER_COLUMNS = ("key", "number", "title", "language", "published_at", "url")
 
@@ -135,7 +137,7 @@ async def _floor(dependencies: Dependencies, connection: AsyncConnection, name: 
     check_is_text(name)
     floors = {site.gate.name: site.gate.policy.floor for site in dependencies.sites}
     floors[AO3_GATE] = dependencies.settings.ao3_interval_seconds
-    if name not in floors and not await gates.was_passed(connection, name):
+    if name not in floors and name not in _KINDS and not await gates.was_passed(connection, name):
         raise UsageError(
             "unknown_site",
             f"There is no site {name!r}. See `fascicle site list`; hosts of feeds and pages are in "

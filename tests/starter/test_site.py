@@ -158,3 +158,9 @@ def test_c15_a_site_is_paused_and_resumed_by_a_word(running: Running) -> None:
     assert "was not paused" in running.fascicle("site", "resume", "weebcentral").said()
     refused = running.fascicle("site", "pause", "nowhere")
     assert (refused.code, "There is no site 'nowhere'" in refused.said()) == (2, True)
+
+
+def test_c15_feeds_are_paused_before_there_is_one(running: Running) -> None:
+    for kind in ("feed", "page", "deviantart"):
+        assert running.fascicle("site", "pause", kind).code == 0
+        assert running.json("site", "resume", kind)["was_paused"]
