@@ -102,7 +102,8 @@ def pause(
         check_is_text(reason)
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
             floor = await _floor(dependencies, connection, site)
-            await gates.pause(connection, site, _paused(site, reason), floor=floor)
+            keep = not reason.strip()
+            await gates.pause(connection, site, _paused(site, reason), floor=floor, keep_reason=keep)
         said = f"{site} is paused. fascicle site resume {site}"
         print_json({"site": site, "paused": True}) if as_json else print_line(plain(said))
 

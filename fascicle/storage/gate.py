@@ -103,13 +103,17 @@ async def count_job(connection: AsyncConnection, name: str, *, jobs: int, pause:
     await connection.execute(_COUNT_JOB, {"name": name, "jobs": jobs, "pause": pause})
 
 
-async def pause(connection: AsyncConnection, name: str, reason: str, *, floor: float) -> None:
-    """Nobody goes there from now on. Paused again, it has the new reason."""
+async def pause(
+    connection: AsyncConnection, name: str, reason: str, *, floor: float, keep_reason: bool = False
+) -> None:
+    """Nobody goes there from now on. Paused again: for the new reason, unless `keep_reason`."""
     await connection.execute(_ENSURE, {"name": name, "floor": floor})
     await connection.execute(
-        text("""update gate set paused_at = coalesce(paused_at, now()), paused_reason = :reason
+        text("""update gate set paused_at = coalesce(paused_at, now()),
+                  paused_reason = case when :keep_reason and paused_at is not null then paused_reason
+                                       else :reason end
                 where name = :name"""),
-        {"name": name, "reason": reason},
+        {"name": name, "reason": reason, "keep_reason": keep_reason},
     )
 
 

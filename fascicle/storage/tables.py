@@ -80,6 +80,8 @@ source = Table(
     CheckConstraint("cadence in ('HOT', 'WARM', 'COLD')", name="cadence"),
     CheckConstraint("circuit in ('closed', 'open', 'half_open')", name="circuit"),
     Index("ix_source_series_id", "series_id"),
+    # New ones, and those of a restored database: looked for every minute.
+    Index("ix_source_without_plan", "id", postgresql_where=text("next_check_at is null")),
 )
 
 logical_chapter = Table(

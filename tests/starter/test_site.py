@@ -149,6 +149,7 @@ def test_o5_the_cli_knows_the_folders_of_the_stack_wherever_it_is_used(
 
 def test_c15_a_site_is_paused_and_resumed_by_a_word(running: Running) -> None:
     assert running.fascicle("site", "pause", "weebcentral", "--reason", "they asked").code == 0
+    assert running.fascicle("site", "pause", "weebcentral").code == 0, "and says no other reason"
     gates = {gate["name"]: gate for gate in running.json("status")["gates"]}
     assert gates["weebcentral"]["paused_reason"] == "paused: they asked (fascicle site resume weebcentral)"
     assert "weebcentral is paused: they asked" in running.fascicle("status").said()
