@@ -120,6 +120,7 @@ class SourceWorkflow:
             return False
         if self._wishes.poll:  # a person's wish, paused or not
             self._wishes.poll = False
+            self._state.asked_for = True
             return True
         return not self._state.paused and workflow.now() >= self._state.due_at
 
@@ -156,7 +157,7 @@ class SourceWorkflow:
             result = await self._look()
             if result.wait is not None:
                 return  # told to stop or pause while waiting, or to go on in a new run: still due
-            self._state.woken = False
+            self._state.woken = self._state.asked_for = False
             await self._children.enrich(result.items)
             if result.gone:
                 self._wishes.stop = True
@@ -194,9 +195,10 @@ class SourceWorkflow:
             await self._replay_run(wanted)
             return
         cursor, found, refusals = None, 0, 0
+        priority = self._children.priority(asked_for=True)
         try:
             while True:
-                result = await self._calls.find_chapters(self._children.priority(), wanted, cursor)
+                result = await self._calls.find_chapters(priority, wanted, cursor)
                 cursor = result.cursor
                 found += await self._children.ingest_again(result)
                 if result.wait is None:
@@ -215,9 +217,9 @@ class SourceWorkflow:
         if not wanted.isdigit():
             self._state.last_outcome = f"{wanted!r} is not the number of a run"
             return
-        refusals = 0
+        refusals, priority = 0, self._children.priority(asked_for=True)
         try:
-            while (result := await self._calls.replay_run(self._children.priority(), int(wanted))).wait:
+            while (result := await self._calls.replay_run(priority, int(wanted))).wait:
                 if not await self._sit_out(result.wait):
                     self._wishes.replays.append(wanted)  # after the pause; a stop forgets it
                     return
@@ -233,7 +235,7 @@ class SourceWorkflow:
         result = await self._backfill()
         if result.wait is not None:
             return
-        self._state.woken = False
+        self._state.woken = self._state.asked_for = False
         if result.gone:
             self._wishes.stop = True
             return
@@ -270,7 +272,7 @@ class SourceWorkflow:
 
     async def _record_failure(self, failure: GaveUp) -> None:
         facts = await self._calls.record_failure(failure)
-        self._state.woken = False
+        self._state.woken = self._state.asked_for = False
         if facts is None:
             self._wishes.stop = True
         self._settle(facts, f"failed: {failure.error.error_code}")

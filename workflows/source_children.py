@@ -9,6 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.chapter import IngestInput
     from activities.looking_after import EnrichItemInput, fairness_key
     from activities.replay import ReplayResult
+    from fascicle.domain.cadence import Cadence
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.names import ingest_workflow_id
     from workflows.children import NotifyInput, start_once, tell_followers
@@ -60,9 +61,12 @@ class SourceChildren:
             more = page.more
         self._state.owed_after = after if more else None
 
-    def priority(self) -> Priority:
-        facts = self._state.facts
-        return Priority(priority_key=facts.cadence.priority_key, fairness_key=fairness_key(facts.site))
+    def priority(self, *, asked_for: bool = False) -> Priority:
+        """By the cadence; but a person, or what the sweep saw, does not wait for all that is HOT."""
+        state = self._state
+        is_first = asked_for or state.asked_for or state.woken
+        cadence = Cadence.HOT if is_first else state.facts.cadence
+        return Priority(priority_key=cadence.priority_key, fairness_key=fairness_key(state.facts.site))
 
     async def _ingest_one(self, chapter: ListedChapter, *, again: bool = False) -> bool:
         source = self._source

@@ -26,6 +26,8 @@ class SourceState(BaseModel):
     refused_starts: int = 0
     woken: bool = False
     """The sweep saw something new; the next poll is to fetch it."""
+    asked_for: bool = False
+    """A person wants the next poll."""
     owed_after: int | None = None
     """More chapters are to be told than fit one run: the next run goes on after this one."""
     last_poll_at: datetime | None = None

@@ -157,6 +157,37 @@ def scheduled(events: list[HistoryEvent]) -> list[Any]:
     ]
 
 
+async def test_c15_c16_who_is_asked_for_does_not_wait_for_all_that_is_hot(stack: Harness) -> None:
+    source = await stack.add_and_sync(stack.series(), cadence=Cadence.COLD)
+
+    async def steps() -> list[tuple[str, int]]:
+        events = list((await stack.workflow(source).fetch_history()).events)
+        return [(one.activity_type.name, one.priority.priority_key) for one in scheduled(events)]
+
+    async def ask(wish: str, *arguments: str) -> None:
+        before = len(await steps())
+
+        async def is_asked() -> bool:
+            return len(await steps()) > before
+
+        await stack.workflow(source).signal(wish, args=arguments)
+        await eventually(is_asked, what=wish)
+
+    await stack.poll(source)
+    await ask("wake")
+    await ask("replay", "1")
+    first, usual = Cadence.HOT.priority_key, Cadence.COLD.priority_key
+    looks = (("poll_source", first), ("poll_source", first), ("find_chapters", first))
+    assert await steps() == [("backfill_source", usual), *looks]
+    await ask("pause", "a rest")
+    await ask("resume")  # and so it looks of its own accord
+
+    async def looked_as_usual() -> bool:
+        return (await steps())[-1] == ("poll_source", usual)
+
+    await eventually(looked_as_usual, what="a look that nobody asked for")
+
+
 async def test_c2_o4_priority_fairness_and_summaries_are_set(stack: Harness) -> None:
     series = stack.series("Lanterns", chapters=3)
     source = await stack.add_and_sync(series, cadence=Cadence.HOT)
