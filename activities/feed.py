@@ -17,9 +17,12 @@ from activities.source import (
     PollResult,
     SourceFacts,
     Wait,
+    as_of_now,
     as_wait,
+    await_next_check,
     facts_meanwhile,
     failed_run,
+    watched,
 )
 from fascicle.domain.cadence import Plan
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
@@ -73,6 +76,7 @@ class FeedActivities:
     @activity.defn
     async def poll_feed(self, poll: PollInput) -> PollResult:
         """One look. Whatever the answer contains is stored together with the note that it was read."""
+        poll = as_of_now(poll)
         async with heartbeating():
             source, feed = await self._load(poll.source_id)
             if source is None or feed is None or source.removed_at is not None:
@@ -80,8 +84,9 @@ class FeedActivities:
             look = Look(source, feed, poll.now)
             if not feed.wanted:
                 return PollResult(facts=_facts(look), pause=NOBODY_READS, told="nobody reads it")
+            await_next_check(source, poll)
             try:
-                return await self._poll(look)
+                return watched(poll, await self._poll(look))
             except MustWait as wait:
                 self._metrics.count_poll(FEED_SITE, "wait")
                 return PollResult(wait=as_wait(wait), facts=_facts(look))

@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities.metrics import Metrics
+from activities.watch import is_idle_look
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.request import RetryRule
@@ -80,14 +81,21 @@ class _Inbound(ActivityInboundInterceptor):
             try:
                 return await super().execute_activity(input)
             except FascicleError as error:
-                status = "retried" if error.retryable else "failed"
-                raise self._translated(error, names) from error
+                retried = error.retryable and not _is_watching(input)
+                status = "retried" if retried else "failed"
+                raise self._translated(error, names, retried=retried) from error
             except (CancelledError, asyncio.CancelledError):
                 status = "cancelled"
                 raise
             except Exception as error:
+                if is_idle_look(error):
+                    raise
                 status = "crashed"
                 log.exception("activity_crashed", error=str(error))
+                if _is_watching(input):
+                    raise ApplicationError(
+                        str(error), type=type(error).__name__, non_retryable=True
+                    ) from error
                 raise
             finally:
                 seconds = time.monotonic() - started
@@ -95,7 +103,7 @@ class _Inbound(ActivityInboundInterceptor):
                 if status == "succeeded":
                     _log_done(info.activity_type, seconds)
 
-    def _translated(self, error: FascicleError, names: dict[str, Any]) -> ApplicationError:
+    def _translated(self, error: FascicleError, names: dict[str, Any], *, retried: bool) -> ApplicationError:
         delay = self._rest(activity.info().activity_type, names["attempt"])
         record = error.record(**names)
         log.warning(
@@ -107,9 +115,15 @@ class _Inbound(ActivityInboundInterceptor):
             error.message,
             record.model_dump(),
             type=error.code,
-            non_retryable=not error.retryable,
+            non_retryable=not retried,
+            # Also where the workflow itself tries again.
             next_retry_delay=timedelta(seconds=delay) if error.retryable else None,
         )
+
+
+def _is_watching(called: ExecuteActivityInput) -> bool:
+    """A watch is retried for idle looks only: the workflow decides what a failure calls for."""
+    return bool(called.args) and getattr(called.args[0], "watch", None) is not None
 
 
 def _log_done(kind: str, seconds: float) -> None:

@@ -12,6 +12,7 @@ from activities.keyed_chapters import is_renumbered, keyed_chapters
 from activities.looking_after import EnrichItemInput
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep, next_check
+from activities.watch import Watch, is_first_attempt, look_again, time_of_attempt
 from fascicle.domain import breaker
 from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan, cadence_of
@@ -66,6 +67,8 @@ class PollInput(BaseModel):
     now: datetime
     woken: bool = False
     """The sweep says that there is something new."""
+    watch: Watch | None = None
+    """Repeat the look while there is nothing for the workflow to do; None: report every outcome."""
 
 
 class PollResult(BaseModel):
@@ -83,6 +86,17 @@ class PollResult(BaseModel):
     pause: str = ""
     """It is not to be polled any more until somebody says so: why."""
     facts: SourceFacts | None = None
+    looks: int = 1
+    """How many looks it took, where the source was watched."""
+
+    def is_idle(self, watch: Watch) -> bool:
+        """Is there nothing for the workflow to do or to show?"""
+        facts = self.facts
+        if facts is None or self.gone or self.wait or self.bulk or self.pause:
+            return False
+        if self.chapters or self.items or self.owed:
+            return False
+        return (facts.cadence, facts.title, facts.circuit) == (watch.cadence, watch.title, Circuit.CLOSED)
 
 
 class PollFailure(BaseModel):
@@ -114,15 +128,17 @@ class SourceActivities:
     @activity.defn
     async def poll_source(self, poll: PollInput) -> PollResult:
         """One poll. Finding nothing costs this activity and nothing else."""
+        poll = as_of_now(poll)
         async with heartbeating():
             async with transaction(self._engine) as connection:
                 source = await sources.get(connection, poll.source_id)
             if source is None or source.removed_at is not None:
                 return PollResult(gone=True)
+            await_next_check(source, poll)
             result = await self._poll(source, poll)
         if not result.bulk:  # reading the whole list is counted where it is done
             self._metrics.count_poll(source.site, _outcome(result))
-        return result
+        return watched(poll, result)
 
     async def _poll(self, source: Source, poll: PollInput) -> PollResult:
         now = poll.now
@@ -278,6 +294,28 @@ class SourceActivities:
     def _complete_listing_due(self, source: Source, now: datetime) -> bool:
         last = source.complete_listing_at
         return last is None or now - last >= self._policy.complete_every
+
+
+def as_of_now(poll: PollInput) -> PollInput:
+    """The poll with the time of this attempt: a watched source is looked at many times for one input."""
+    return poll if poll.watch is None else poll.model_copy(update={"now": time_of_attempt(poll.now)})
+
+
+def await_next_check(source: Source, poll: PollInput) -> None:
+    """A watch that goes on after an interruption does not look before its time."""
+    due, now = source.next_check_at, poll.now
+    if poll.watch and poll.watch.resumed and is_first_attempt() and due is not None and due > now:
+        raise look_again(due, now, "not due yet", source.next_check_reason or "")
+
+
+def watched(poll: PollInput, result: PollResult) -> PollResult:
+    """The result if the workflow has to act on it; else the look is repeated at its time."""
+    if poll.watch is None:
+        return result
+    if result.facts is not None and result.is_idle(poll.watch):
+        facts = result.facts
+        raise look_again(facts.next_check_at, poll.now, result.told or "nothing new", facts.reason)
+    return result.model_copy(update={"looks": activity.info().attempt})
 
 
 def facts_meanwhile(source: Source, now: datetime) -> SourceFacts:

@@ -8,6 +8,15 @@ _FIRST = timedelta(seconds=5)
 _LONGEST = timedelta(minutes=5)
 
 POLL = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)
+# Idle looks name their own delay, so this one counts only for a worker that was shut down in the middle. A
+# worker that is lost ends the watch: the workflow counts that against the poll.
+WATCH = RetryPolicy(
+    initial_interval=_FIRST,
+    backoff_coefficient=1,
+    non_retryable_error_types=["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"],
+)
+# What is left of a poll's attempts after a watch failed.
+POLL_AGAIN = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=2)
 # Half-open is one probe, not three.
 PROBE = RetryPolicy(maximum_attempts=1)
 INGEST = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)

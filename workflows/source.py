@@ -1,6 +1,6 @@
 """SourceWorkflow: the poll loop of one source, for as long as it is followed (C1, C3, C15)."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
@@ -8,19 +8,18 @@ from temporalio.common import SearchAttributeKey
 # Passed through, the helpers too: the sandbox runs what it imports anew for each workflow, models included.
 with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
-    from activities.source import PollResult, SourceFacts, Wait
-    from fascicle.domain.breaker import Circuit
+    from activities.source import SourceFacts
     from fascicle.domain.cadence import Cadence
-    from fascicle.domain.errors import ErrorRecord
-    from fascicle.domain.names import PATIENT_WAITS, WAKE_SIGNAL
+    from fascicle.domain.names import WAKE_SIGNAL, WATCHED_SOURCES
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
+    from workflows.source_look import SourceLook, count_refusal, goes_on_in_a_new_run
     from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
 
-# A site that refuses this often in one poll is failing, however politely it says so.
-MOST_REFUSALS = 20
 # Temporal refuses an id it remembers as done; if the database says otherwise twice, the batch stores it.
 REFUSED_STARTS_BEFORE_BATCH = 2
+# Long histories are slow to replay, and after an outage all are replayed at once.
+LONGEST_HISTORY = 250
 
 
 @workflow.defn
@@ -32,7 +31,7 @@ class SourceWorkflow:
         self._state = source.state or first_state(source)
         self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
-        self._waiting_for = ""
+        self._look = SourceLook(self._state, self._wishes, self._calls, self._children, self._show)
         self._shown: tuple[str, ...] = ()
 
     @workflow.run
@@ -96,22 +95,26 @@ class SourceWorkflow:
             chapters=state.facts.chapters,
             last_poll_at=state.last_poll_at,
             last_outcome=state.last_outcome,
-            next_poll_at=None if state.paused or self._wishes.stop else state.due_at,
+            next_poll_at=self._next_poll_at(),
             next_poll_reason=state.facts.reason,
-            waiting_for=self._waiting_for,
+            waiting_for=self._look.waiting_for,
         )
+
+    def _next_poll_at(self) -> datetime | None:
+        is_unknown = self._state.paused or self._wishes.stop or self._look.is_watching
+        return None if is_unknown else self._state.due_at
 
     async def _wait_until_something_is_due(self) -> None:
         state = self._state
         if state.paused:
-            self._waiting_for = "somebody to resume it"
+            self._look.waiting_for = "somebody to resume it"
             await workflow.wait_condition(self._wishes.any)
-            self._waiting_for = ""
+            self._look.waiting_for = ""
             return
         why = f"next look at {state.facts.title}: {state.facts.cadence}"
         if state.facts.reason not in ("", state.facts.cadence):
             why += f", {state.facts.reason}"
-        if self._is_probing():
+        if self._look.is_probing():
             why = f"circuit open after {state.facts.failure_count} failed polls: next probe"
         await self._wait(state.due_at - workflow.now(), why)
 
@@ -128,34 +131,38 @@ class SourceWorkflow:
         if self._wishes.pause is not None:
             await self._record_pause(*self._wishes.pause)
         while self._wishes.pins:
-            due_at = self._state.due_at
-            self._settle(await self._calls.pin(self._wishes.pins.pop(0)), self._state.last_outcome)
-            self._state.due_at = min(due_at, self._state.due_at)
+            await self._pin(self._wishes.pins.pop(0))
         self._heed_the_sweep()
         while self._wishes.replays and not self._wishes.interrupt():
             await self._replay(self._wishes.replays.pop(0))
 
+    async def _pin(self, cadence: Cadence | None) -> None:
+        before = self._state.model_copy()
+        self._settle(await self._calls.pin(cadence), before.last_outcome)
+        self._state.every_seconds = before.every_seconds
+        if not before.interrupted:  # else only the database knows when the look was due, and heeds it
+            self._state.due_at = min(before.due_at, self._state.due_at)
+
     def _heed_the_sweep(self) -> None:
         within, self._wishes.wake_within = self._wishes.wake_within, None
-        if within is None or self._state.paused or self._is_probing():
+        if within is None or self._state.paused or self._look.is_probing():
             return
         # Those woken together spread out over the time they were given.
         at = workflow.now() + timedelta(seconds=within * workflow.random().random())
-        if at < self._state.due_at:
-            self._state.due_at = at
+        if at < self._state.due_at or self._state.interrupted:
+            self._state.due_at, self._state.interrupted = at, False
             self._state.facts.reason = "asked to look by the sweep"
         self._state.woken = self._state.woken or within == 0
 
     async def _poll(self) -> None:
         """One poll: look, start what is new, read the whole list where that is called for."""
-        self._state.polls += 1
-        self._state.last_poll_at = workflow.now()
         try:
             if not self._state.synced:
+                self._state.count_poll(workflow.now())
                 await self._read_everything()
                 return
-            result = await self._look()
-            if result.wait is not None:
+            result = await self._look.look()
+            if result is None or result.wait is not None:
                 return  # told to stop or pause while waiting, or to go on in a new run: still due
             self._state.woken = self._state.asked_for = False
             await self._children.enrich(result.items)
@@ -174,21 +181,6 @@ class SourceWorkflow:
         except GaveUp as failure:
             await self._record_failure(failure)
 
-    async def _look(self) -> PollResult:
-        """The poll itself; waits are slept through and consume no attempt."""
-        refusals = 0
-        while True:
-            result = await self._calls.poll(
-                self._children.priority(), probing=self._is_probing(), woken=self._state.woken
-            )
-            self._state.facts = result.facts or self._state.facts
-            if result.wait is None or not await self._sit_out(result.wait):
-                return result
-            if _is_long() and workflow.patched(PATIENT_WAITS):
-                self._state.due_at = workflow.now()
-                return result  # it goes on in a new run
-            refusals = self._count_refusal(refusals, result.wait)
-
     async def _replay(self, wanted: str) -> None:
         """Ingest what the site lists under that key or range once more; its other chapters are not judged."""
         if self._source.is_feed:
@@ -203,10 +195,10 @@ class SourceWorkflow:
                 found += await self._children.ingest_again(result)
                 if result.wait is None:
                     break
-                if not await self._sit_out(result.wait):
+                if not await self._look.sit_out(result.wait):
                     self._wishes.replays.append(wanted)  # after the pause; a stop forgets it
                     return
-                refusals = self._count_refusal(refusals, result.wait)
+                refusals = count_refusal(refusals, result.wait)
         except GaveUp as failure:
             self._state.last_outcome = f"replay of {wanted} failed: {failure.error.error_code}"
             return
@@ -220,10 +212,10 @@ class SourceWorkflow:
         refusals, priority = 0, self._children.priority(asked_for=True)
         try:
             while (result := await self._calls.replay_run(priority, int(wanted))).wait:
-                if not await self._sit_out(result.wait):
+                if not await self._look.sit_out(result.wait):
                     self._wishes.replays.append(wanted)  # after the pause; a stop forgets it
                     return
-                refusals = self._count_refusal(refusals, result.wait)
+                refusals = count_refusal(refusals, result.wait)
             await self._children.enrich(result.items)
         except GaveUp as failure:
             self._state.last_outcome = f"replay of run {wanted} failed: {failure.error.error_code}"
@@ -250,20 +242,19 @@ class SourceWorkflow:
         refusals = 0
         while True:
             result = await self._calls.backfill(
-                self._children.priority(), progress, probing=self._is_probing()
+                self._children.priority(), progress, probing=self._look.is_probing()
             )
             progress = result.progress
             if result.unfinished:
                 continue
-            if result.wait is None or not await self._sit_out(result.wait):
+            if result.wait is None or not await self._look.sit_out(result.wait):
                 return result
-            if _is_long() and workflow.patched(PATIENT_WAITS):
-                self._state.due_at = workflow.now()
-                return result  # it goes on in a new run
-            refusals = self._count_refusal(refusals, result.wait)
+            if goes_on_in_a_new_run(self._state):
+                return result
+            refusals = count_refusal(refusals, result.wait)
 
     async def _continue_as_new_if_suggested(self) -> None:
-        if self._wishes.stop or not workflow.info().is_continue_as_new_suggested():
+        if self._wishes.stop or not _is_history_long():
             return
         await workflow.wait_condition(workflow.all_handlers_finished)
         if self._wishes.any():
@@ -280,7 +271,8 @@ class SourceWorkflow:
     async def _record_pause(self, paused: bool, reason: str) -> None:
         self._wishes.pause = None
         if self._state.paused and not paused:
-            self._state.due_at = workflow.now()  # what the sweep saw meanwhile woke nobody
+            # What the sweep saw meanwhile woke nobody.
+            self._state.due_at, self._state.interrupted = workflow.now(), False
         self._state.paused, self._state.pause_reason = paused, reason
         await self._calls.record_pause(paused, reason)
 
@@ -288,46 +280,20 @@ class SourceWorkflow:
         """A durable timer that a person's wish ends early."""
         if duration <= timedelta(0) or self._wishes.any():
             return
-        self._waiting_for = why
+        self._look.waiting_for = why
         try:
             await workflow.wait_condition(self._wishes.any, timeout=duration, timeout_summary=why)
         except TimeoutError:
             pass
         finally:
-            self._waiting_for = ""
-
-    async def _sit_out(self, wait: Wait) -> bool:
-        """Wait as told. False when the source is to stop or pause instead: then the poll is dropped."""
-        self._waiting_for = wait.reason
-        self._show()
-        try:
-            await workflow.wait_condition(
-                self._wishes.interrupt,
-                timeout=timedelta(seconds=max(0.1, wait.seconds)),
-                timeout_summary=wait.reason[:200],
-            )
-        except TimeoutError:
-            return True
-        finally:
-            self._waiting_for = ""
-        return False
-
-    def _count_refusal(self, refusals: int, wait: Wait) -> int:
-        refusals += wait.refused
-        if refusals >= MOST_REFUSALS:
-            error = ErrorRecord(
-                error_type="MustWait", error_code="rate_limited", message=wait.reason, retryable=True
-            )
-            raise GaveUp(error, refusals)
-        return refusals
-
-    def _is_probing(self) -> bool:
-        return self._state.facts.circuit is not Circuit.CLOSED
+            self._look.waiting_for = ""
 
     def _settle(self, facts: SourceFacts | None, outcome: str) -> None:
         self._state.last_outcome = outcome
         if facts is not None:
             self._state.facts = facts
+            self._state.interrupted = False
+            self._state.every_seconds = (facts.next_check_at - workflow.now()).total_seconds()
             unfinished = self._state.owed_after is not None
             self._state.due_at = workflow.now() if unfinished else facts.next_check_at
 
@@ -346,9 +312,11 @@ class SourceWorkflow:
         workflow.set_current_details(details(self.status()))
 
 
-def _is_long() -> bool:
-    """A site may be paused for months: a poll that waits for it must not outgrow what Temporal allows."""
-    return workflow.info().is_continue_as_new_suggested()
+def _is_history_long() -> bool:
+    info = workflow.info()
+    return info.is_continue_as_new_suggested() or (
+        info.get_current_history_length() >= LONGEST_HISTORY and workflow.patched(WATCHED_SOURCES)
+    )
 
 
 def _listing_outcome(result: BackfillResult) -> str:

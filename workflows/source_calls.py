@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import Priority
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.workflow import ActivityCancellationType
 
 from workflows import policies
 from workflows.failures import error_record
@@ -29,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
         SourceActivities,
         SourceFacts,
     )
+    from activities.watch import Watch, is_idle_look
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.names import FETCH_QUEUE
@@ -40,19 +42,44 @@ _HEARTBEAT = timedelta(seconds=15)
 class GaveUp(Exception):
     """A poll that failed for good, with the reason."""
 
-    def __init__(self, error: ErrorRecord, attempts: int) -> None:
+    def __init__(self, error: ErrorRecord, attempts: int, delay: timedelta | None = None) -> None:
         super().__init__(error.message)
         self.error = error
         self.attempts = attempts
+        self.delay = delay
+        """How long to wait before another attempt."""
 
 
 class SourceCalls:
     def __init__(self, source_id: str, *, is_feed: bool = False) -> None:
         self._source_id = source_id
         self._is_feed = is_feed
+        self._what = "items" if is_feed else "chapters"
 
-    async def poll(self, priority: Priority, *, probing: bool, woken: bool) -> PollResult:
-        policy = policies.PROBE if probing else policies.POLL
+    async def watch(self, priority: Priority, watch: Watch) -> PollResult | None:
+        """Look, and look again while there is nothing to do; None: it was interrupted."""
+        try:
+            return await workflow.execute_activity_method(
+                FeedActivities.poll_feed if self._is_feed else SourceActivities.poll_source,
+                PollInput(source_id=self._source_id, now=workflow.now(), watch=watch),
+                task_queue=FETCH_QUEUE,
+                start_to_close_timeout=timedelta(minutes=10),
+                heartbeat_timeout=_HEARTBEAT,
+                retry_policy=policies.WATCH,
+                # What a look under way finds is waited for.
+                cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+                priority=priority,
+                summary=f"watch for new {self._what}, {watch.cadence}",
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error) or (error.cause and is_idle_look(error.cause)):
+                return None
+            raise _gave_up(error, 1) from error
+
+    async def poll(
+        self, priority: Priority, *, probing: bool, woken: bool, policy: RetryPolicy | None = None
+    ) -> PollResult:
+        policy = policies.PROBE if probing else policy or policies.POLL
         try:
             return await workflow.execute_activity_method(
                 FeedActivities.poll_feed if self._is_feed else SourceActivities.poll_source,
@@ -62,7 +89,7 @@ class SourceCalls:
                 heartbeat_timeout=_HEARTBEAT,
                 retry_policy=policy,
                 priority=priority,
-                summary="probe" if probing else f"look for new {'items' if self._is_feed else 'chapters'}",
+                summary="probe" if probing else f"look for new {self._what}",
             )
         except ActivityError as error:
             if is_cancelled_exception(error):
@@ -165,5 +192,6 @@ class SourceCalls:
 
 
 def _gave_up(error: ActivityError, attempts: int) -> GaveUp:
-    record = error_record(error)
-    return GaveUp(record, attempts if record.retryable else 1)
+    record, cause = error_record(error), error.cause
+    delay = cause.next_retry_delay if isinstance(cause, ApplicationError) else None
+    return GaveUp(record, attempts if record.retryable else 1, delay)

@@ -32,6 +32,14 @@ class SourceState(BaseModel):
     """More chapters are to be told than fit one run: the next run goes on after this one."""
     last_poll_at: datetime | None = None
     last_outcome: str = "not polled yet"
+    every_seconds: float | None = None
+    """How far the next look was away when the last one was over."""
+    interrupted: bool = False
+    """A watch was broken off: when the next look is due is in the database."""
+
+    def count_poll(self, now: datetime, looks: int = 1) -> None:
+        self.polls += looks
+        self.last_poll_at = now
 
 
 class SourceInput(BaseModel):
@@ -124,7 +132,9 @@ def first_state(source: SourceInput) -> SourceState:
 def details(status: SourceStatus) -> str:
     """What the Web UI shows of a source, in Markdown."""
     paused = f"**paused** {status.pause_reason}" if status.paused else "running"
-    when = f"{status.next_poll_at:%a %d %b %H:%M:%S} UTC" if status.next_poll_at else "when resumed"
+    when = "when resumed" if status.paused else "see the pending activity"
+    if status.next_poll_at:
+        when = f"{status.next_poll_at:%a %d %b %H:%M:%S} UTC"
     last = f"{status.last_poll_at:%a %d %b %H:%M:%S} UTC" if status.last_poll_at else "never"
     return "\n".join(
         [

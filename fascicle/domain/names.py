@@ -38,8 +38,12 @@ LOOK_AGAIN_SIGNAL = "look_again"
 # The failure of an activity whose input could not be read: it never began.
 ACTIVITY_UNREAD = "activity_unread"
 
+# The benign failure of a look that found nothing: Temporal tries again at the time of the next look.
+NOTHING_NEW = "nothing_new"
+
 # Changes of workflows that old histories do not know (docs/upgrading.md).
 PATIENT_WAITS = "patient-waits"
+WATCHED_SOURCES = "watched-sources"
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")

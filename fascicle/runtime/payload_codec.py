@@ -14,7 +14,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadCodec, PayloadConverter
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.names import ACTIVITY_UNREAD
@@ -83,6 +83,8 @@ class Failures(DefaultFailureConverter):
     ) -> None:
         unreadable = _unreadable(exception)
         if unreadable is None:
+            if _is_benign(exception):  # one for each idle look: where it was raised is no news
+                exception = exception.with_traceback(None)
             super().to_failure(exception, payload_converter, failure)
             return
         failure.message = unreadable.message
@@ -103,6 +105,10 @@ def data_converter(keys: PayloadKeys) -> DataConverter:
         payload_codec=SealingCodec(keys),
         failure_converter_class=Failures if keys.seals_with is None else SealedFailures,
     )
+
+
+def _is_benign(exception: BaseException) -> bool:
+    return isinstance(exception, ApplicationError) and exception.category is ApplicationErrorCategory.BENIGN
 
 
 def is_sealed(payload: Payload) -> bool:

@@ -1,0 +1,145 @@
+"""A source's look at its site: once or again and again, with its waits and what is left of its attempts."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+
+with workflow.unsafe.imports_passed_through():
+    from activities.source import PollResult, Wait
+    from activities.watch import Watch
+    from fascicle.domain.breaker import Circuit
+    from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.names import PATIENT_WAITS, WATCHED_SOURCES
+    from workflows import policies
+    from workflows.source_calls import GaveUp, SourceCalls
+    from workflows.source_children import SourceChildren
+    from workflows.source_state import SourceState, Wishes
+
+# A site that refuses this often in one poll is failing, however politely it says so.
+MOST_REFUSALS = 20
+# A poll that failed is not tried again at once where the next one is this near.
+NEAR = timedelta(minutes=10)
+
+
+class SourceLook:
+    def __init__(
+        self,
+        state: SourceState,
+        wishes: Wishes,
+        calls: SourceCalls,
+        children: SourceChildren,
+        show: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._wishes = wishes
+        self._calls = calls
+        self._children = children
+        self._show = show
+        self.waiting_for = ""
+        self.is_watching = False
+
+    async def look(self) -> PollResult | None:
+        """The poll itself; waits are slept through and use up no attempt. None: a wish comes first."""
+        refusals = 0
+        while True:
+            result = await (self._watch() if self._may_watch() else self._look_once())
+            if result is None:
+                self._state.interrupted = True
+                return None
+            self._state.facts = result.facts or self._state.facts
+            if result.wait is None or not await self.sit_out(result.wait):
+                return result
+            if goes_on_in_a_new_run(self._state):
+                return result
+            refusals = count_refusal(refusals, result.wait)
+
+    def is_probing(self) -> bool:
+        return self._state.facts.circuit is not Circuit.CLOSED
+
+    async def sit_out(self, wait: Wait) -> bool:
+        """Wait as told. False when the source is to stop or pause instead: then the poll is dropped."""
+        self.waiting_for = wait.reason
+        self._show()
+        try:
+            await workflow.wait_condition(
+                self._wishes.interrupt,
+                timeout=timedelta(seconds=max(0.1, wait.seconds)),
+                timeout_summary=wait.reason[:200],
+            )
+        except TimeoutError:
+            return True
+        finally:
+            self.waiting_for = ""
+        return False
+
+    def _may_watch(self) -> bool:
+        """Somebody who asked for a look, or a circuit that is open, wants to hear of every outcome."""
+        state = self._state
+        wanted = state.woken or state.asked_for or state.owed_after is not None or self.is_probing()
+        return not wanted and workflow.patched(WATCHED_SOURCES)
+
+    async def _watch(self) -> PollResult | None:
+        """Look until there is something to do, or somebody asks for something."""
+        facts = self._state.facts
+        watch = Watch(cadence=facts.cadence, title=facts.title, resumed=self._state.interrupted)
+        looking = asyncio.create_task(self._calls.watch(self._children.priority(), watch))
+        self.is_watching, self.waiting_for = True, "the next look that finds something"
+        self._show()
+        await workflow.wait_condition(lambda: looking.done() or self._wishes.any())
+        self.is_watching, self.waiting_for = False, ""
+        looking.cancel()
+        try:
+            result = await looking
+        except GaveUp as failure:
+            return await self._try_again(failure)
+        if result is not None:
+            self._state.count_poll(workflow.now(), result.looks)
+        return result
+
+    async def _try_again(self, failure: GaveUp) -> PollResult | None:
+        """What is left of a poll's attempts, unless the next poll is near anyway."""
+        if not failure.error.retryable or self._is_next_near():
+            self._state.count_poll(workflow.now())
+            raise failure
+        why = f"trying again: {failure.error.message}"
+        delay = failure.delay or timedelta(0)
+        if not await self.sit_out(Wait(seconds=delay.total_seconds(), reason=why, refused=False)):
+            return None
+        try:
+            return await self._look_once(policies.POLL_AGAIN)
+        except GaveUp as again:
+            raise GaveUp(again.error, failure.attempts + again.attempts) from again
+
+    async def _look_once(self, policy: RetryPolicy | None = None) -> PollResult:
+        self._state.count_poll(workflow.now())
+        return await self._calls.poll(
+            self._children.priority(),
+            probing=self.is_probing(),
+            woken=self._state.woken,
+            policy=policy or (policies.PROBE if self._is_next_near() else policies.POLL),
+        )
+
+    def _is_next_near(self) -> bool:
+        every = self._state.every_seconds
+        return every is not None and timedelta(seconds=every) <= NEAR
+
+
+def count_refusal(refusals: int, wait: Wait) -> int:
+    refusals += wait.refused
+    if refusals >= MOST_REFUSALS:
+        error = ErrorRecord(
+            error_type="MustWait", error_code="rate_limited", message=wait.reason, retryable=True
+        )
+        raise GaveUp(error, refusals)
+    return refusals
+
+
+def goes_on_in_a_new_run(state: SourceState) -> bool:
+    """A site may be paused for months: a poll that waits for it must not outgrow what Temporal allows."""
+    if not (workflow.info().is_continue_as_new_suggested() and workflow.patched(PATIENT_WAITS)):
+        return False
+    state.due_at = workflow.now()
+    return True
