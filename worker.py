@@ -85,6 +85,7 @@ WORKFLOWS: Sequence[type] = (
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 _LAST_SPANS_SECONDS = 3.0
+_WORKFLOWS_FIRST_SECONDS = 0.3
 
 log = get_logger("fascicle.worker")
 
@@ -110,6 +111,16 @@ def build_workers(
         )
         for queue in queues
     ]
+
+
+async def shut_down(workers: Sequence[Worker]) -> None:
+    """Workflows first: an activity that they start reaches a queue whose worker is closing, and is lost there
+    until its heartbeat is missed."""
+    first = [worker for worker in workers if worker.task_queue == MAIN_QUEUE]
+    closing = [asyncio.create_task(worker.shutdown()) for worker in first]
+    if closing and len(first) < len(workers):
+        await asyncio.sleep(_WORKFLOWS_FIRST_SECONDS)
+    await asyncio.gather(*closing, *(worker.shutdown() for worker in workers if worker not in first))
 
 
 class WorkerProcess:
@@ -161,7 +172,7 @@ class WorkerProcess:
         log.info(
             "worker_draining", active_jobs=self._metrics.active_jobs, seconds=self._settings.drain_seconds
         )
-        await asyncio.gather(*(worker.shutdown() for worker in workers))
+        await shut_down(workers)
         stopped.cancel()
         await asyncio.gather(*running)  # a worker that broke raises its reason here
         log.info("worker_stopped")

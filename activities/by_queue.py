@@ -64,7 +64,9 @@ def activities_by_queue(
         enrich=settings.enrich,
         requests_at_once=settings.request_concurrency,
     )
-    chapter = ChapterActivities(engine, metrics, notify_delay_seconds=delay)
+    chapter = ChapterActivities(
+        engine, metrics, notify_delay_seconds=delay, daily_cap=settings.notify_daily_cap
+    )
     dead_letter = DeadLetterActivities(engine, _retention(settings))
     automation = AutomationActivities(
         engine, client, every=timedelta(seconds=settings.automation_every_seconds)

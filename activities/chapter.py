@@ -3,18 +3,19 @@
 from datetime import datetime
 
 from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 
 from activities.metrics import Metrics
 from fascicle.domain.chapter import ListedChapter
-from fascicle.domain.errors import PermanentError
+from fascicle.domain.errors import FascicleError, PermanentError
 from fascicle.domain.names import ingest_job_key
 from fascicle.storage import chapter as chapters
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
+from fascicle.storage.notification import FOLLOWERS_PER_PAGE
 
 
 class IngestInput(BaseModel):
@@ -28,6 +29,8 @@ class IngestInput(BaseModel):
 class StoreInput(BaseModel):
     ingest: IngestInput
     now: datetime
+    announce: bool = False
+    """Make the followers' rows too, where nothing is to be waited for."""
 
 
 class StoreResult(BaseModel):
@@ -37,16 +40,32 @@ class StoreResult(BaseModel):
     """Followers are still to be told; also true when an earlier attempt stored the chapter and died."""
     delay_seconds: float = 0
     """How long to wait with telling them, in case another source has the chapter too."""
+    announced: bool = False
+    """Each follower has a row; what is left is to deliver the messages."""
+    told: int = 0
+    messages: int = 0
 
 
 class ChapterActivities:
-    def __init__(self, engine: AsyncEngine, metrics: Metrics, *, notify_delay_seconds: float) -> None:
+    def __init__(
+        self, engine: AsyncEngine, metrics: Metrics, *, notify_delay_seconds: float, daily_cap: int
+    ) -> None:
         self._engine = engine
         self._metrics = metrics
         self._notify_delay = notify_delay_seconds
+        self._daily_cap = daily_cap
 
     @activity.defn
     async def store_chapter(self, store: StoreInput) -> StoreResult:
+        if not store.announce or self._notify_delay:
+            return await self._store(store, announce=False)
+        try:
+            return await self._store(store, announce=True)
+        except FascicleError:
+            # If it is the followers' rows that cannot be made, the chapter is stored all the same.
+            return await self._store(store, announce=False)
+
+    async def _store(self, store: StoreInput, *, announce: bool) -> StoreResult:
         ingest = store.ingest
         async with transaction(self._engine) as connection:
             source = await sources.get(connection, ingest.source_id)
@@ -66,12 +85,35 @@ class ChapterActivities:
             )
             job_key = ingest_job_key(ingest.source_id, ingest.chapter.key)
             await dead_letter.resolve(connection, "ingest", job_key, store.now)
+            is_owed = stored.owed or owed_again
+            if not is_owed and not stored.new_chapter:
+                # An earlier attempt may have made the followers' rows and died before it could say so.
+                is_owed = await notifications.next_attempt_at(connection, stored.chapter_id) is not None
+            result = StoreResult(
+                chapter_id=stored.chapter_id,
+                new_chapter=stored.new_chapter,
+                owed=is_owed,
+                delay_seconds=self._notify_delay,
+            )
+            if announce and stored.new_chapter and result.owed:
+                await self._announce(connection, result, store.now)
         self._metrics.count_ingested(ingest.site, int(stored.new_source))
+        self._metrics.count_notifications("created", result.told)
         if stored.new_source:
             self._metrics.note_detection(ingest.site, ingest.chapter.published_at, source.first_synced_at)
-        return StoreResult(
-            chapter_id=stored.chapter_id,
-            new_chapter=stored.new_chapter,
-            owed=stored.owed or owed_again,
-            delay_seconds=self._notify_delay,
+        return result
+
+    async def _announce(self, connection: AsyncConnection, result: StoreResult, now: datetime) -> None:
+        """The rows of the first followers; where there are more, NotifyWorkflow makes them.
+
+        Only for a chapter that was inserted just now: nobody else can be sending messages about it.
+        """
+        owed_round = await notifications.owed_round(connection, result.chapter_id)
+        page = await notifications.fan_out(
+            connection, result.chapter_id, after="", limit=FOLLOWERS_PER_PAGE, cap=self._daily_cap, now=now
         )
+        result.told, result.messages = page.told, page.queued
+        if page.followers < FOLLOWERS_PER_PAGE:
+            result.announced = await notifications.mark_announced(
+                connection, result.chapter_id, owed_round, now
+            )

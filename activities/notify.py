@@ -27,9 +27,14 @@ from fascicle.storage import digest as digests
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.digest import DigestLine
-from fascicle.storage.notification import About, Delivery, FanOutPage
+from fascicle.storage.notification import (
+    FOLLOWERS_PER_PAGE,
+    SENDING_TAKES,
+    About,
+    Delivery,
+    FanOutPage,
+)
 
-_FOLLOWERS_PER_PAGE = 1000
 _DELIVERIES_PER_ROUND = 200
 _DIGESTS_PER_PAGE = 500
 _ATTEMPTS = 5
@@ -56,6 +61,8 @@ class DeliverInput(BaseModel):
     job_key: str | None = None
     """Neither: digests."""
     now: datetime
+    shared: bool = False
+    """Another workflow may be sending messages about the same right now."""
 
     @property
     def about(self) -> About:
@@ -131,12 +138,12 @@ class NotifyActivities:
                     connection,
                     announce.chapter_id,
                     after=after,
-                    limit=_FOLLOWERS_PER_PAGE,
+                    limit=FOLLOWERS_PER_PAGE,
                     cap=self._daily_cap,
                     now=announce.now,
                 )
             result.add(page)
-            if page.followers < _FOLLOWERS_PER_PAGE or page.last_user is None:
+            if page.followers < FOLLOWERS_PER_PAGE or page.last_user is None:
                 return result
             after = page.last_user
 
@@ -192,8 +199,12 @@ class NotifyActivities:
         )
 
     async def _doubt_interrupted(self, deliver: DeliverInput) -> int:
+        # An attempt before this one is over, one way or another.
+        is_alone = not deliver.shared or activity.info().attempt > 1
         async with transaction(self._engine) as connection:
-            doubtful = await notifications.doubt_interrupted(connection, deliver.about)
+            doubtful = await notifications.doubt_interrupted(
+                connection, deliver.about, began_before=None if is_alone else deliver.now - SENDING_TAKES
+            )
             for delivery_id in doubtful:
                 await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
         return len(doubtful)

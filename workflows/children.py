@@ -68,6 +68,8 @@ class NotifyInput(BaseModel):
     """What the Web UI calls the chapter."""
     delay_seconds: float = 0
     """Another source may have the chapter in a moment; those who are told then can choose."""
+    inherited: bool = False
+    """Whoever was sending before is over: what it did not settle is in doubt."""
 
 
 async def tell_followers(notify: NotifyInput, priority: Priority) -> None:

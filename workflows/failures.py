@@ -1,14 +1,15 @@
 """What an activity's failure was, read off Temporal's exception."""
 
 from temporalio import exceptions, workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 with workflow.unsafe.imports_passed_through():
     from fascicle.domain.errors import ErrorRecord
 
 
-def error_record(error: ActivityError) -> ErrorRecord:
-    cause = error.cause
+def error_record(error: FailureError, *, of: str = "") -> ErrorRecord:
+    """`of`: the name of a local activity, whose error does not say it."""
+    cause, stage = (error.cause, error.activity_type) if isinstance(error, ActivityError) else (error, of)
     if isinstance(cause, ApplicationError) and cause.details:
         return ErrorRecord.model_validate(cause.details[0])
     is_shutdown = isinstance(cause, ApplicationError) and cause.type == "WorkerShutdown"
@@ -16,14 +17,14 @@ def error_record(error: ActivityError) -> ErrorRecord:
         return ErrorRecord(
             error_type="TimeoutError",
             error_code="worker_lost",
-            message=f"No worker finished {error.activity_type} in time.",
+            message=f"No worker finished {stage} in time.",
             retryable=True,
-            stage=error.activity_type,
+            stage=stage,
         )
     return ErrorRecord(
         error_type=getattr(cause, "type", None) or type(cause).__name__,
         error_code="crashed",
         message=str(cause)[:500],
         retryable=True,
-        stage=error.activity_type,
+        stage=stage,
     )

@@ -107,7 +107,7 @@ class NotifyWorkflow:
     async def _deliver_round(self, notify: NotifyInput) -> DeliverResult:
         return await workflow.execute_activity_method(
             NotifyActivities.deliver_due,
-            DeliverInput(chapter_id=notify.chapter_id, now=workflow.now()),
+            DeliverInput(chapter_id=notify.chapter_id, now=workflow.now(), shared=not notify.inherited),
             task_queue=DELIVER_QUEUE,
             start_to_close_timeout=timedelta(minutes=30),
             heartbeat_timeout=timedelta(seconds=15),

@@ -17,8 +17,9 @@ WATCH = RetryPolicy(
 )
 # What is left of a poll's attempts after a watch failed.
 POLL_AGAIN = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=2)
+ONCE = RetryPolicy(maximum_attempts=1)
 # Half-open is one probe, not three.
-PROBE = RetryPolicy(maximum_attempts=1)
+PROBE = ONCE
 INGEST = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)
 ENRICH = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=3)
 NOTIFY = RetryPolicy(initial_interval=_FIRST, maximum_interval=_LONGEST, maximum_attempts=5)

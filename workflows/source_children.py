@@ -81,7 +81,8 @@ class SourceChildren:
             ),
             workflow_id=ingest_workflow_id(source.source_id, chapter.key),
             summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
-            priority=self.priority(),
+            # What has begun is finished before anything else is begun: the first messages leave early.
+            priority=Priority(priority_key=1, fairness_key=fairness_key(source.site)),
             again=again,
             attributes={"Site": source.site, "SourceId": source.source_id, "SeriesId": source.series_id},
         )

@@ -38,6 +38,7 @@ from temporalio.worker import (
     SignalExternalWorkflowInput,
     StartActivityInput,
     StartChildWorkflowInput,
+    StartLocalActivityInput,
     WorkflowInboundInterceptor,
     WorkflowInterceptorClassInput,
     WorkflowOutboundInterceptor,
@@ -137,6 +138,10 @@ class _WorkflowOutbound(WorkflowOutboundInterceptor):
     def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:  # noqa: A002
         input.headers = _with_id(input.headers, _id_of_workflow())
         return super().start_activity(input)
+
+    def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:  # noqa: A002
+        input.headers = _with_id(input.headers, _id_of_workflow())
+        return super().start_local_activity(input)
 
     async def start_child_workflow(
         self,

@@ -16,8 +16,8 @@ from temporalio.worker import (
 from fascicle.domain.names import PUBLISH_QUEUE
 from fascicle.runtime.worker_settings import WorkerSettings
 
-# The SDK's own number. A workflow task is milliseconds of CPU: so many threads are plenty.
-_OTHER_SLOTS = FixedSizeSlotSupplier(100)
+# No activity is called through Nexus; the SDK wants a number all the same.
+_NEXUS_SLOTS = FixedSizeSlotSupplier(1)
 # What the SDK advises: memory cannot be taken back from a task, CPU can.
 _TARGETS = ResourceBasedTunerConfig(target_memory_usage=0.8, target_cpu_usage=0.9)
 _POLLERS_AT_FIRST = 5
@@ -30,7 +30,9 @@ def worker_options(settings: WorkerSettings, queue: str) -> dict[str, Any]:
         "deployment_config": _deployment(settings),
         "max_cached_workflows": settings.max_cached_workflows,
         "tuner": _tuner(settings, queue, slots),
-        "workflow_task_poller_behavior": _pollers(settings.max_pollers),
+        "workflow_task_poller_behavior": _pollers(
+            min(settings.max_pollers, settings.max_concurrent_workflow_tasks)
+        ),
         # Who has no slot left does not poll.
         "activity_task_poller_behavior": _pollers(min(settings.max_pollers, slots)),
     }
@@ -53,10 +55,10 @@ def _tuner(settings: WorkerSettings, queue: str, slots: int) -> WorkerTuner:
     by_resources = settings.worker_slots == "resources" and queue != PUBLISH_QUEUE
     bounds = ResourceBasedSlotConfig(minimum_slots=1, maximum_slots=slots)
     return WorkerTuner.create_composite(
-        workflow_supplier=_OTHER_SLOTS,
+        workflow_supplier=FixedSizeSlotSupplier(settings.max_concurrent_workflow_tasks),
         activity_supplier=ResourceBasedSlotSupplier(bounds, _TARGETS) if by_resources else fixed,
-        local_activity_supplier=_OTHER_SLOTS,
-        nexus_supplier=_OTHER_SLOTS,
+        local_activity_supplier=fixed,
+        nexus_supplier=_NEXUS_SLOTS,
     )
 
 

@@ -20,6 +20,9 @@ class WorkerSettings(BaseSettings):
     max_concurrent_deliveries: int = Field(8, ge=1)
     """Messages on their way: a thread each."""
     publish_concurrency: int = Field(5, ge=1)
+    max_concurrent_workflow_tasks: int = Field(8, ge=2)
+    """Steps of workflows that are worked on at once. They share one core, and each must end within 10 s or
+    Temporal has it done again: many at once are all late, few at once are all in time."""
     max_cached_workflows: int = Field(1000, ge=2)
     """Workflows kept in memory, at about half a megabyte each. One that is not is replayed when it wakes:
     with more sources than this, each poll costs half as much CPU again."""

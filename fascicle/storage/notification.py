@@ -2,13 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.storage.readers import IS_READ, LINK, WANTED_LANGUAGES
+
+FOLLOWERS_PER_PAGE = 1000
+# Nobody needs longer to hand a message over: who began earlier and has not said how it ended is dead.
+SENDING_TAKES = timedelta(minutes=2)
 
 # A cap is counted and then used: the followers of a page are served one chapter at a time.
 _LOCK = text("""
@@ -190,12 +194,19 @@ async def unfinished(
     return [(series_id, chapter_id) for series_id, chapter_id in rows]
 
 
-async def doubt_interrupted(connection: AsyncConnection, about: About) -> list[int]:
-    """Deliveries whose sender died between "about to send" and "sent": nobody knows, so never send again."""
+async def doubt_interrupted(
+    connection: AsyncConnection, about: About, *, began_before: datetime | None = None
+) -> list[int]:
+    """Deliveries whose sender died between "about to send" and "sent": nobody knows, so never send again.
+
+    `began_before`: somebody else may be sending; who began later than this may be alive.
+    """
     rows = await connection.execute(
         text(f"""update delivery d set state = 'unconfirmed', last_error = 'the sender died while sending'
-                where {_subject(about)} and state = 'sending' returning id"""),
-        {"id": about},
+                where {_subject(about)} and state = 'sending'
+                  and coalesce(sending_at, '-infinity') < coalesce(cast(:before as timestamptz), 'infinity')
+                returning id"""),
+        {"id": about, "before": began_before},
     )
     return list(rows.scalars())
 
@@ -220,10 +231,12 @@ async def due(connection: AsyncConnection, about: About, *, now: datetime, limit
 
 
 async def next_attempt_at(connection: AsyncConnection, about: About) -> datetime | None:
+    """When to look next: a message is due then, or somebody who is sending is to be given up."""
     found: datetime | None = await connection.scalar(
-        text(f"""select min(next_attempt_at) from delivery d
-                where {_subject(about)} and state = 'pending'"""),
-        {"id": about},
+        text(f"""select min(case state when 'pending' then next_attempt_at
+                              else sending_at + cast(:takes as interval) end) from delivery d
+                where {_subject(about)} and state in ('pending', 'sending')"""),
+        {"id": about, "takes": SENDING_TAKES},
     )
     return found
 
