@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+import httpx
 from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -40,7 +41,8 @@ from fascicle.storage.database import check_schema, newest_version, ping, transa
 from fascicle.storage.gauges import Sample, read_gauges
 from fascicle.web.codec import CodecRoutes
 from fascicle.web.discord import DiscordRoutes
-from fascicle.web.ops import OpsProbes, ops_app
+from fascicle.web.late_tasks import LateTasks
+from fascicle.web.ops import OpsProbes, ops_app, read_metrics
 from fascicle.web.sales import SaleRoutes
 from fascicle.web.serving import serving
 from fascicle.web.state import StateGauges
@@ -114,11 +116,10 @@ def build_workers(
 
 
 async def shut_down(workers: Sequence[Worker]) -> None:
-    """Workflows first: an activity that they start reaches a queue whose worker is closing, and is lost there
-    until its heartbeat is missed."""
+    """Workflows first: an activity that they would still start may reach a worker that is closing."""
     first = [worker for worker in workers if worker.task_queue == MAIN_QUEUE]
     closing = [asyncio.create_task(worker.shutdown()) for worker in first]
-    if closing and len(first) < len(workers):
+    if closing:
         await asyncio.sleep(_WORKFLOWS_FIRST_SECONDS)
     await asyncio.gather(*closing, *(worker.shutdown() for worker in workers if worker not in first))
 
@@ -132,6 +133,8 @@ class WorkerProcess:
         self._state = "starting"
         self._client: Client | None = None
         self._metrics_address = f"127.0.0.1:{_free_port()}"
+        self._late_tasks = LateTasks(self._read_metrics)
+        self._timed_out = 0
         self._runtime = metrics_runtime(self._metrics_address, BUCKETS)
         self._metrics = Metrics(self._runtime.metric_meter)
         self._tracing = open_tracing("fascicle-worker")
@@ -141,7 +144,7 @@ class WorkerProcess:
         self._install_signal_handlers()
         async with (
             open_dependencies(self._settings, gate_watch=self._metrics) as dependencies,
-            self._ops_server(dependencies, f"http://{self._metrics_address}/metrics"),
+            self._ops_server(dependencies),
         ):
             try:
                 await self._serve(dependencies)
@@ -182,7 +185,7 @@ class WorkerProcess:
         return await connect(self._settings.payload, runtime=self._runtime, interceptors=traced)
 
     @contextlib.asynccontextmanager
-    async def _ops_server(self, dependencies: Dependencies, metrics_url: str) -> AsyncIterator[None]:
+    async def _ops_server(self, dependencies: Dependencies) -> AsyncIterator[None]:
         schema = newest_version()
         state = StateGauges(
             lambda: _read_state(dependencies), self._temporal_is_up, lambda: self._own_gauges(schema)
@@ -193,7 +196,7 @@ class WorkerProcess:
             worker=lambda: self._state,
             active_jobs=lambda: self._metrics.active_jobs,
             about=self._about,
-            metrics_url=metrics_url,
+            metrics=self._read_metrics,
             state=state.text,
         )
         discord = self._discord_routes(dependencies)
@@ -216,6 +219,7 @@ class WorkerProcess:
         return [
             Sample("fascicle_build_info", about, 1),
             Sample("fascicle_worker_running", (), self._state == "running"),
+            Sample("fascicle_workflow_tasks_timed_out", (), self._timed_out),
             Sample("fascicle_llm_tokens_daily_limit", (), settings.llm_daily_tokens or no_limit),
             Sample("fascicle_llm_cost_daily_limit", (), float(settings.llm_daily_cost) or no_limit),
         ]
@@ -244,11 +248,18 @@ class WorkerProcess:
 
     async def _about(self) -> dict[str, Any]:
         """Which queues and which code; with versioning on, whether it gets any work yet."""
-        about = {"queues": list(self._queues), "build_id": self._settings.build_id}
+        about: dict[str, Any] = {"queues": list(self._queues), "build_id": self._settings.build_id}
         if self._client is None or self._state != "running":
             return about
+        with contextlib.suppress(httpx.HTTPError):
+            about["workflow_tasks_timed_out"] = await self._late_tasks.lately()
         waits = await waits_for_its_turn(self._client, self._queues[0], self._settings)
         return {**about, "waits": waits} if waits else about
+
+    async def _read_metrics(self) -> str:
+        text = await read_metrics(f"http://{self._metrics_address}/metrics")
+        self._timed_out = self._late_tasks.note(text)
+        return text
 
     def _install_signal_handlers(self) -> None:
         loop = asyncio.get_running_loop()

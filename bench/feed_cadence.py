@@ -117,26 +117,26 @@ async def measure(feeds: int, seconds: float, every: float) -> FeedCadence:
     say("starting PostgreSQL, Temporal and the simulator")
     async with open_stack() as stack:
         say(f"making {feeds} feeds and starting a worker")
-        await in_parallel(range(1, feeds + 1), lambda number: _publish_feed(stack, number))
+        await in_parallel(range(1, feeds + 1), lambda number: publish_feed(stack, number))
         settings = {"cadence_hot_seconds": every, "feed_min_seconds": min(1.0, every), "sweep": False}
         async with stack.worker(**settings, enrich=False):
             # Spread, so that the polls that follow are, too.
             within = max(every, feeds / _FIRST_READINGS_PER_SECOND)
-            source_ids = await _write_books(stack, feeds, within)
+            source_ids = await write_books(stack, feeds, within)
             say("starting their workflows, which read them for the first time")
             await start_workflows(stack, source_ids)
-            await _until_read(stack, feeds, 60 + 5 * within)
+            await until_read(stack, feeds, 60 + 5 * within)
             return await _measure(stack, feeds, seconds, every)
 
 
-async def _publish_feed(stack: BenchStack, number: int) -> None:
+async def publish_feed(stack: BenchStack, number: int) -> None:
     name = f"feed-{number}"
     await stack.simulator.feeds.add_feed(FeedSpec(name=name, title=f"Feed {number}"))
     entries = [EntrySpec(title=f"{name} {entry}") for entry in range(_ENTRIES)]
     await stack.simulator.feeds.add_entries(name, entries)
 
 
-async def _write_books(stack: BenchStack, feeds: int, within: float) -> list[str]:
+async def write_books(stack: BenchStack, feeds: int, within: float) -> list[str]:
     """Feeds as an import leaves them: followed, and not read yet."""
     base = f"{stack.dependencies.settings.mangadex_url.removesuffix('/mangadex')}/feeds/feed-"
     sources = {"site": FEED_SITE, "base": base, "feeds": feeds, "within": within}
@@ -149,7 +149,7 @@ async def _write_books(stack: BenchStack, feeds: int, within: float) -> list[str
         return list(rows.scalars())
 
 
-async def _until_read(stack: BenchStack, feeds: int, patience: float) -> None:
+async def until_read(stack: BenchStack, feeds: int, patience: float) -> None:
     read = "select count(*) from source where first_synced_at is not null"
     async with asyncio.timeout(patience):
         while await stack.value(read) < feeds:  # noqa: ASYNC110

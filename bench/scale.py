@@ -80,7 +80,7 @@ class Scale:
         paced = await measure_polls(stack, max(2 * interval, self._options.seconds))
         end, of_polls = time.time(), (await footprint(stack, self._ids)).since(began)
         polls = await count_polls(stack, begin, end)
-        await rest(stack, self._followed)
+        await rest(stack, len(self._followed))
         return Costs(opened.since(before), *memory, resting, paced, of_polls, polls)
 
     async def _shift(self, crew: Crew) -> Shift:
@@ -90,7 +90,7 @@ class Scale:
             await begin_polling(stack, self._followed, Cadence.HOT)
             polls = await measure_polls(stack, self._options.seconds)
             connections = await connections_of_workers(stack)
-            await rest(stack, self._followed)
+            await rest(stack, len(self._followed))
             say(f"{crew.name}: a new chapter each of {self._options.chapters} series")
             before = await footprint(stack, [])
             chapters = await measure_chapters(stack, self._followed[: self._options.chapters])

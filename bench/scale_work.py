@@ -99,12 +99,12 @@ async def begin_polling(stack: BenchStack, followed: Sequence[Followed], cadence
     await until_polled_since(stack, begin, len(followed))
 
 
-async def rest(stack: BenchStack, followed: Sequence[Followed]) -> None:
+async def rest(stack: BenchStack, sources: int) -> None:
     """Return when the last poll of each said: not before tomorrow."""
     await pin(stack, Cadence.COLD)
     asleep = "select count(*) from source where next_check_at > now() + interval '1 hour'"
     async with asyncio.timeout(_PATIENCE):
-        while await stack.value(asleep) < len(followed):  # noqa: ASYNC110
+        while await stack.value(asleep) < sources:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_EVERY)
 
 

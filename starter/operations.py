@@ -43,6 +43,7 @@ from starter.output import ago, plain, print_facts, print_json, print_line, prin
 from starter.post_changes import post_hints
 from starter.request import request_hints
 from starter.sale import sale_hints
+from starter.worker_load import keeps_up, late_workflow_tasks
 
 # Beyond the delay before it, how long telling of a chapter may take before it is worth a word.
 _TELLING_TAKES = 300.0
@@ -228,6 +229,9 @@ async def _examine() -> list[dict[str, str]]:
     checks.append(await _examine_database())
     checks.append(await _examine_payload_keys())
     checks += await _examine_temporal()
+    late = await late_workflow_tasks(stack, settings)
+    if late is not None:
+        checks.append(_check("workflow tasks", *keeps_up(late)))
     return checks
 
 

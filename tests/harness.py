@@ -26,7 +26,7 @@ from simulator.series import Series
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
 from starter.onboarding import add_source
-from worker import build_workers
+from worker import build_workers, shut_down
 
 T = TypeVar("T")
 # 32 bytes that everybody may know.
@@ -130,7 +130,7 @@ class Harness:
         try:
             yield running
         finally:
-            await asyncio.gather(*(worker.shutdown() for worker in running))
+            await shut_down(running)
             await asyncio.gather(*tasks)
 
     def series(self, title: str = "Lanterns", chapters: int = 3, **spec: Any) -> Series:

@@ -33,9 +33,15 @@ class OpsProbes:
     active_jobs: Callable[[], int]
     about: Callable[[], Awaitable[dict[str, Any]]]
     """What else /ready tells of this worker."""
-    metrics_url: str
+    metrics: Callable[[], Awaitable[str]]
+    """What this process counted, in the text format of Prometheus."""
     state: Callable[[], Awaitable[str]]
     """What stands in the database, in the text format of Prometheus. It never raises either."""
+
+
+async def read_metrics(url: str) -> str:
+    async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+        return (await client.get(url)).text
 
 
 def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
@@ -61,11 +67,10 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
 
     async def metrics(request: Request) -> Response:
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
-                answer = await client.get(probes.metrics_url)
+            counted = await probes.metrics()
         except httpx.HTTPError as error:
             return PlainTextResponse(f"# metrics are not available: {error}\n", status_code=503)
-        content = answer.content + (await probes.state()).encode()
+        content = (counted + await probes.state()).encode()
         return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return Starlette(

@@ -27,6 +27,9 @@ OWN_GAUGES = {
         "Which version runs, on which schema; always 1", ("version", "schema", "queues")
     ),
     "fascicle_worker_running": Gauge("1: this worker takes work; 0: it starts, or drains"),
+    "fascicle_workflow_tasks_timed_out": Gauge(
+        "Workflow tasks that Temporal gave up before this worker had finished them, since its start"
+    ),
     "fascicle_temporal_up": Gauge("1: Temporal answers this worker"),
     "fascicle_database_up": Gauge("1: the database answers this worker in time"),
     "fascicle_state_age_seconds": Gauge("How old the numbers are that were read from the database"),

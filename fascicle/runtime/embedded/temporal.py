@@ -26,6 +26,8 @@ DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
         "matching.enableFairness": "true",
         # Of one workflow at a time; the default of 10 makes a crowd that asks for one fic come back in turns.
         "history.maxInFlightUpdates": "500",
+        # A worker that stops has its polls answered; cut off, they would take tasks along that nobody does.
+        "frontend.enableCancelWorkerPollsOnShutdown": "true",
     }
 )
 
