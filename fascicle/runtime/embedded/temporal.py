@@ -15,6 +15,7 @@ from fascicle.runtime.embedded.ports import LOOPBACK, PortBook
 from fascicle.runtime.embedded.probes import accepts_tcp, http_status
 from fascicle.runtime.embedded.process import ManagedProcess
 from fascicle.runtime.embedded.supervisor import Supervisor
+from fascicle.runtime.embedded.temporal_file import PAGE_SIZE, slim
 
 NAMESPACE = "default"
 
@@ -33,6 +34,14 @@ DYNAMIC_CONFIG: Mapping[str, str] = MappingProxyType(
 # burst every step of every workflow would wait 50 ms for its turn. A cluster has shards enough.
 _SINGLE_SHARD: Mapping[str, str] = MappingProxyType(
     {f"history.{queue}ProcessorMaxPollRPS": "1000" for queue in ("transfer", "timer", "visibility")}
+)
+
+_PRAGMAS = (
+    "journal_mode=WAL",
+    # The log is synced before each checkpoint: a kill loses nothing, a power cut the last moments.
+    "synchronous=NORMAL",
+    # 16 MB of log: a page that many polls change is copied into the file once for all of them.
+    f"wal_autocheckpoint={16 * 1024 * 1024 // PAGE_SIZE}",
 )
 
 # Asks the history service, the last part of the server to come up; 404 is its considered answer.
@@ -79,23 +88,17 @@ class EmbeddedTemporal:
     async def start(self, supervisor: Supervisor) -> ManagedProcess:
         """Start the server and return when it can run workflows; restarts keep the ports."""
         await asyncio.to_thread(self._choose_ports)
-        await asyncio.to_thread(self._prepare_database)
-        command = Command(
-            name="temporal",
-            argv=self._command_line(),
-            ready=self._answers,
-            # Its SQLite file survives a kill, and nothing must keep the port when the supervisor is gone.
-            orphan_signal=signal.SIGKILL,
-        )
-        process = await supervisor.start(command)
-        await asyncio.to_thread(self._unfinished.unlink, missing_ok=True)
-        return process
+        await asyncio.to_thread(self._remove_unfinished)
+        if not await asyncio.to_thread(self._database.exists):
+            await self._make_database(supervisor)
+        await asyncio.to_thread(slim, self._database)
+        return await supervisor.start(self._command())
 
     def _choose_ports(self) -> None:
         book = PortBook(self._folder)
         self._ports = {name: book.choose(name, wish) for name, wish in self._wishes.items()}
 
-    def _prepare_database(self) -> None:
+    def _remove_unfinished(self) -> None:
         """Begin anew with a file whose first server was killed before it was ready.
 
         The server never completes a schema that it did not finish in one go, and no workflow can be in there.
@@ -103,8 +106,23 @@ class EmbeddedTemporal:
         if self._unfinished.exists():
             for suffix in ("", "-wal", "-shm"):
                 self._database.with_name(f"{TEMPORAL_DATABASE}{suffix}").unlink(missing_ok=True)
-        if not self._database.exists():
-            self._unfinished.touch(mode=0o600)
+
+    async def _make_database(self, supervisor: Supervisor) -> None:
+        """Only the server knows its schema, so it runs once before the file gets our layout."""
+        await asyncio.to_thread(self._unfinished.touch, mode=0o600)
+        maker = ManagedProcess(self._command(), supervisor.folder, lambda name, what: None)
+        await maker.start()
+        await maker.stop(grace_seconds=0.0)
+        await asyncio.to_thread(self._unfinished.unlink)
+
+    def _command(self) -> Command:
+        return Command(
+            name="temporal",
+            argv=self._command_line(),
+            ready=self._answers,
+            # Its SQLite file survives a kill, and nothing must keep the port when the supervisor is gone.
+            orphan_signal=signal.SIGKILL,
+        )
 
     async def _answers(self) -> bool:
         if await http_status(self._ports["temporal-http"], _PROBE_PATH) not in (200, 404):
@@ -126,7 +144,7 @@ class EmbeddedTemporal:
         if self._codec_endpoint is not None:
             options["--ui-codec-endpoint"] = self._codec_endpoint
         repeated = [
-            *(("--sqlite-pragma", pragma) for pragma in ("journal_mode=WAL", "synchronous=NORMAL")),
+            *(("--sqlite-pragma", pragma) for pragma in _PRAGMAS),
             *(("--dynamic-config-value", f"{key}={value}") for key, value in self._dynamic_config.items()),
             *(("--search-attribute", f"{name}={kind}") for name, kind in self._search_attributes.items()),
         ]
