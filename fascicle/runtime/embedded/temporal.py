@@ -36,12 +36,21 @@ _SINGLE_SHARD: Mapping[str, str] = MappingProxyType(
     {f"history.{queue}ProcessorMaxPollRPS": "1000" for queue in ("transfer", "timer", "visibility")}
 )
 
+_LOG_BYTES = 64 * 1024 * 1024
 _PRAGMAS = (
     "journal_mode=WAL",
-    # The log is synced before each checkpoint: a kill loses nothing, a power cut the last moments.
+    # A kill loses nothing; a power cut loses what the system had not written yet, half a minute at most.
     "synchronous=NORMAL",
-    # 16 MB of log: a page that many polls change is copied into the file once for all of them.
-    f"wal_autocheckpoint={16 * 1024 * 1024 // PAGE_SIZE}",
+    # A page that many polls change goes from the log into the file once for all of them.
+    f"wal_autocheckpoint={_LOG_BYTES // PAGE_SIZE}",
+)
+
+# Go lets its heap double before it collects; half of that costs a tenth more CPU time.
+_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"GOGC": "50"})
+
+# Of events read again and again; by default it grows to 128 MB before it forgets any.
+_SMALL_CACHES: Mapping[str, str] = MappingProxyType(
+    {"history.eventsHostLevelCacheMaxSizeBytes": str(8 * 1024 * 1024)}
 )
 
 # Asks the history service, the last part of the server to come up; 404 is its considered answer.
@@ -69,7 +78,7 @@ class EmbeddedTemporal:
         self._unfinished = self._folder / f"{TEMPORAL_DATABASE}.unfinished"
         self._wishes = {"temporal": port, "temporal-ui": ui_port, "temporal-http": 0, "temporal-metrics": 0}
         self._search_attributes = search_attributes
-        self._dynamic_config = {**DYNAMIC_CONFIG, **_SINGLE_SHARD, **dynamic_config}
+        self._dynamic_config = {**DYNAMIC_CONFIG, **_SINGLE_SHARD, **_SMALL_CACHES, **dynamic_config}
         self._codec_endpoint = codec_endpoint
         self._ports: dict[str, int] = {}
 
@@ -119,6 +128,7 @@ class EmbeddedTemporal:
         return Command(
             name="temporal",
             argv=self._command_line(),
+            env=_ENVIRONMENT,
             ready=self._answers,
             # Its SQLite file survives a kill, and nothing must keep the port when the supervisor is gone.
             orphan_signal=signal.SIGKILL,
