@@ -83,7 +83,7 @@ async def open_stack(
 ) -> AsyncIterator[BenchStack]:
     """PostgreSQL, Temporal and the simulator; workers are started by those who measure them."""
     with tempfile.TemporaryDirectory(prefix="fascicle-bench-") as temporary:
-        _settle_environment(Path(temporary))
+        settle_environment(Path(temporary))
         with DataFolder(Path(temporary) / "data") as folder:
             async with Supervisor(folder.path) as supervisor:
                 servers = await _start_servers(supervisor, temporal_config)
@@ -104,7 +104,7 @@ async def open_stack(
                     )
 
 
-def _settle_environment(folder: Path) -> None:
+def settle_environment(folder: Path) -> None:
     """The children inherit it: a developer's settings must not decide what is measured."""
     for name in list(os.environ):
         if name.startswith(_OUR_SETTINGS):
@@ -134,7 +134,7 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
         dynamic_config=temporal_config,
     )
     await temporal.start(supervisor)
-    simulator_url = await _start_simulator(supervisor)
+    simulator_url = await start_simulator(supervisor)
     # The gate stays in the path of every request; only its distance is taken away.
     os.environ.update(
         {
@@ -157,7 +157,7 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
     return _Servers(postgres.url, simulator_url, temporal.metrics_url)
 
 
-async def _start_simulator(supervisor: Supervisor) -> str:
+async def start_simulator(supervisor: Supervisor) -> str:
     port = await asyncio.to_thread(PortBook(supervisor.folder).choose, "simulator")
 
     async def ready() -> bool:

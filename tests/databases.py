@@ -70,7 +70,10 @@ class Databases:
         return True
 
     async def _connect(self, name: str) -> asyncpg.Connection:
-        return await asyncpg.connect(self._server.replace("/postgres?", f"/{name}?"))
+        # It is idle while a test runs, for which the embedded server would close it after a minute.
+        patience = {"idle_session_timeout": "0"}
+        address = self._server.replace("/postgres?", f"/{name}?")
+        return await asyncpg.connect(address, server_settings=patience)
 
     async def _command(self, sql: str) -> None:
         connection = await asyncpg.connect(self._server)

@@ -27,6 +27,8 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
         asyncpg_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
+        # The last one returned is used first: a burst's others stay idle, and a server may close them.
+        pool_use_lifo=True,
         pool_pre_ping=True,
         # Statements' values may be secrets, and errors go to logs, histories and traces.
         hide_parameters=True,

@@ -85,7 +85,9 @@ class Experiments:
         """A migrated database for one experiment."""
         name = f"chaos_{new_id()}"
         plain = self._postgres.url.replace("postgresql+asyncpg", "postgresql")
-        connection = await asyncpg.connect(plain.replace("/fascicle?", "/postgres?"))
+        connection = await asyncpg.connect(
+            plain.replace("/fascicle?", "/postgres?"), server_settings={"idle_session_timeout": "0"}
+        )
         await connection.execute(f"create database {name} template {self._template}")
         yield self._postgres.url.replace("/fascicle?", f"/{name}?")
         await connection.execute(f"drop database {name} with (force)")

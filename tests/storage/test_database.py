@@ -26,6 +26,10 @@ from fascicle.storage.database import (
 )
 from fascicle.storage.tables import metadata
 
+_OPEN_CONNECTIONS = """
+select count(*) from pg_stat_activity
+where datname = current_database() and application_name = 'fascicle'"""
+
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
@@ -70,6 +74,24 @@ async def test_x7_a_schema_that_this_version_does_not_know_is_refused_and_left_a
         await look(engine)
     assert refused.value.code == code
     assert (await schema_versions(engine))[0] == version
+
+
+async def test_what_a_burst_leaves_open_the_server_may_close(engine: AsyncEngine) -> None:
+    """As the embedded PostgreSQL does after a minute: one connection stays in use, the next burst works."""
+
+    async def one_of_a_burst(start: asyncio.Barrier) -> None:
+        async with transaction(engine) as connection:
+            await connection.execute(text("set idle_session_timeout = '300ms'"))
+            await start.wait()
+
+    for _ in range(2):
+        start = asyncio.Barrier(8)
+        await asyncio.gather(*(one_of_a_burst(start) for _ in range(8)))
+        for _ in range(10):
+            await ping(engine)
+            await asyncio.sleep(0.1)
+        async with transaction(engine) as connection:
+            assert await connection.scalar(text(_OPEN_CONNECTIONS)) == 1
 
 
 async def test_c9_a_database_that_is_down_is_retryable() -> None:
