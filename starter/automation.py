@@ -2,13 +2,10 @@
 
 from datetime import datetime, timedelta
 from random import SystemRandom
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
-from temporalio.service import RPCError
 
-from activities.looking_after import look_after_post
 from fascicle.domain.automation import Window, next_windows
 from fascicle.domain.errors import UsageError
 from fascicle.domain.times import zone_named
@@ -31,6 +28,9 @@ from starter.automation_view import (
 from starter.context import check_is_text, database_only, reach, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 app = typer.Typer(help="Rules that publish drafts by themselves.", no_args_is_help=True)
 
@@ -99,7 +99,7 @@ def create(
     run(command)
 
 
-async def _created(connection: AsyncConnection, new: NewAutomation, now: datetime) -> dict[str, Any]:
+async def _created(connection: "AsyncConnection", new: NewAutomation, now: datetime) -> dict[str, Any]:
     automation_id = await automations.create(connection, new, now)
     row = None if automation_id is None else await automations.get(connection, automation_id)
     if row is None:
@@ -111,7 +111,7 @@ async def _created(connection: AsyncConnection, new: NewAutomation, now: datetim
     return await shown(connection, row, now)
 
 
-async def _owners_zone(connection: AsyncConnection, account_id: str) -> str:
+async def _owners_zone(connection: "AsyncConnection", account_id: str) -> str:
     zone = await posts.zone_of_account(connection, account_id)
     if zone is None:
         raise UsageError(
@@ -262,7 +262,7 @@ def log(
     run(command)
 
 
-async def _named(connection: AsyncConnection, wanted: str) -> dict[str, Any]:
+async def _named(connection: "AsyncConnection", wanted: str) -> dict[str, Any]:
     check_is_text(wanted)
     return await automations.named(connection, wanted)
 
@@ -277,6 +277,10 @@ async def _fire(dependencies: Dependencies, name: str) -> tuple[dict[str, Any], 
 
 
 async def _look_after(client: Any, firing: firings.Firing, account_id: str) -> None:
+    from temporalio.service import RPCError
+
+    from activities.looking_after import look_after_post
+
     assert firing.post_id is not None
     try:
         await look_after_post(client, firing.post_id, title=firing.title or "", account_id=account_id)

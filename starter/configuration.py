@@ -4,9 +4,6 @@ import os
 from typing import Any
 
 from pydantic import SecretStr
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
-from temporalio.envconfig import ClientConfig
 
 from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
@@ -43,6 +40,8 @@ def _ours(settings: Settings) -> dict[str, Any]:
 
 def _temporals() -> dict[str, Any]:
     """Temporal's settings are read by its SDK: from TEMPORAL_* and from profile files."""
+    from temporalio.envconfig import ClientConfig
+
     named = temporal_is_named()
     read = ClientConfig.load_client_connect_config()
     return {
@@ -65,6 +64,9 @@ def _told(name: str, value: str) -> str:
 
 
 def _without_password(secret: SecretStr | None) -> str | None:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
     if secret is None:
         return None
     try:

@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from activities.request_desk import Asked
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ItemState
+from fascicle.domain.request import Asked
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.sites.sanitise import plain_line
 from fascicle.storage import inbox as inboxes
 from fascicle.storage.database import transaction
 from starter.context import database_only, reach, run
@@ -194,6 +193,8 @@ def _length(row: dict[str, Any]) -> str | None:
 
 
 def _show(row: dict[str, Any]) -> None:
+    from fascicle.sites.sanitise import plain_line
+
     seen = row.pop("seen")
     for name in ("summary", "content"):
         row[name] = plain_line(row[name], longest=_LONGEST_TEXT) if row[name] else None

@@ -13,7 +13,6 @@ from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
 from starter.context import Reach, database_only, reach, run
 from starter.feed_named import FeedOption, feed_named
-from starter.onboarding import ensure_workflow
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 
@@ -104,6 +103,8 @@ async def _run(dependencies: Dependencies, run_id: int) -> dict[str, Any]:
 
 async def _replayed(r: Reach, row: dict[str, Any], wait: float) -> dict[str, Any] | None:
     """The run that came of it; None: not within the time."""
+    from starter.onboarding import ensure_workflow
+
     async with transaction(r.dependencies.engine) as connection:
         source = await sources.get(connection, row["source_id"])
         newest = await runs.newest_id(connection)

@@ -14,9 +14,9 @@ from fascicle.storage import library
 from fascicle.storage import notification as notifications_table
 from fascicle.storage.database import transaction
 from starter.context import database_only, run
-from starter.onboarding import series_named
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
+from starter.source_named import series_named
 from starter.user import UserRef, checked_languages, checked_mode, user_named
 
 app = typer.Typer(

@@ -59,7 +59,7 @@ COMMANDS = (
         "What USER was told, newest first, and whether each message arrived.",
     ),
     LazyCommand("db", "starter.operations:db_app", "The database."),
-    LazyCommand("source", "starter.source_commands:app", "Sources: series on a site that are polled."),
+    LazyCommand("source", "starter.source:app", "Sources: series on a site that are polled."),
     LazyCommand("site", "starter.site:app", "Sites, and the adapters that describe them."),
     LazyCommand("user", "starter.user:app", "People who follow series."),
     LazyCommand("account", "starter.account:app", "Accounts that posts are published with."),

@@ -5,20 +5,15 @@ import platform
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from temporalio.client import Client
-from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import build_sites, standalone_http
-from fascicle.runtime.deployment import QueueState, queue_state
-from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import check_namespace, missing_search_attributes
 from fascicle.storage import account as accounts
 from fascicle.storage import dead_letter, fic_view, overview
 from fascicle.storage import mail as mails
@@ -30,7 +25,6 @@ from starter.backup import backup, restore, restored
 from starter.context import (
     database_only,
     effective_settings,
-    refusal,
     run,
     running_stack,
     temporal_is_named,
@@ -43,6 +37,11 @@ from starter.output import ago, plain, print_facts, print_json, print_line, prin
 from starter.post_changes import post_hints
 from starter.request import request_hints
 from starter.sale import sale_hints
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from fascicle.runtime.deployment import QueueState
 
 # Beyond the delay before it, how long telling of a chapter may take before it is worth a word.
 _TELLING_TAKES = 300.0
@@ -248,6 +247,8 @@ async def _examine_database() -> dict[str, str]:
 
 
 async def _examine_payload_keys() -> dict[str, str]:
+    from fascicle.runtime.key_agreement import agree_on_keys
+
     try:
         async with database_only() as dependencies:
             keys = dependencies.settings.payload
@@ -260,6 +261,10 @@ async def _examine_payload_keys() -> dict[str, str]:
 
 
 async def _examine_temporal() -> list[dict[str, str]]:
+    from temporalio.service import RPCError
+
+    from starter.temporal_words import refusal
+
     if not temporal_is_named():
         return [_check("temporal", False, "no server named: fascicle up, or set TEMPORAL_ADDRESS")]
     try:
@@ -270,7 +275,10 @@ async def _examine_temporal() -> list[dict[str, str]]:
         return [_check("temporal", False, refusal(error))]
 
 
-async def _examine_server(client: Client) -> list[dict[str, str]]:
+async def _examine_server(client: "Client") -> list[dict[str, str]]:
+    from fascicle.runtime.deployment import queue_state
+    from fascicle.runtime.temporal import check_namespace, missing_search_attributes
+
     days = await check_namespace(client)
     missing = await missing_search_attributes(client)
     attributes = f"missing: {', '.join(missing)}: fascicle setup" if missing else "registered"
@@ -282,7 +290,7 @@ async def _examine_server(client: Client) -> list[dict[str, str]]:
     ]
 
 
-def _examine_workers(queue: str, state: QueueState) -> dict[str, str]:
+def _examine_workers(queue: str, state: "QueueState") -> dict[str, str]:
     if not state.workers:
         return _check(f"workers on {queue}", False, "none: python worker.py")
     trouble = state.trouble()

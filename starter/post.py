@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import CHECKED, PostState, check_post
@@ -19,6 +18,9 @@ from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.post_changes import change_at, change_now, changing, found_post, future_of, tell_of
 from starter.posting import NewPost, create_post
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 app = typer.Typer(help="Posts: art that goes out at its time, once.", no_args_is_help=True)
 
@@ -196,7 +198,7 @@ def resolve(
     if (published is not None) + again + upload_anew != 1:
         raise typer.BadParameter("choose one of --published URL, --retry, --upload-anew")
 
-    async def change(connection: AsyncConnection, _: datetime) -> None:
+    async def change(connection: "AsyncConnection", _: datetime) -> None:
         if published is not None:
             await posts.resolve_published(connection, post, published)
         else:

@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from temporalio.client import (
-    Client,
-    ScheduleActionExecutionStartWorkflow,
-    ScheduleActionStartWorkflow,
-    ScheduleDescription,
-    WorkflowExecutionStatus,
-)
-from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import SCHEDULES
-from starter.context import is_about_namespace, reach, run
+from starter.context import reach, run
 from starter.options import AsJson
 from starter.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, ScheduleDescription
 
 app = typer.Typer(help="The periodic work.", no_args_is_help=True)
 
@@ -43,8 +38,12 @@ def list_schedules(as_json: AsJson = False) -> None:
     run(command)
 
 
-async def describe(client: Client, name: str) -> dict[str, Any] | None:
+async def describe(client: "Client", name: str) -> dict[str, Any] | None:
     """What is to know of a schedule; None where it has not been made yet."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    from starter.temporal_words import is_about_namespace
+
     try:
         found = await client.get_schedule_handle(name).describe()
     except RPCError as error:
@@ -54,7 +53,9 @@ async def describe(client: Client, name: str) -> dict[str, Any] | None:
     return {**_plan(name, found), **await _last_run(client, found)}
 
 
-def _plan(name: str, found: ScheduleDescription) -> dict[str, Any]:
+def _plan(name: str, found: "ScheduleDescription") -> dict[str, Any]:
+    from temporalio.client import ScheduleActionStartWorkflow
+
     action, state, info = found.schedule.action, found.schedule.state, found.info
     assert isinstance(action, ScheduleActionStartWorkflow)
     every = sum((interval.every for interval in found.schedule.spec.intervals), timedelta())
@@ -70,7 +71,10 @@ def _plan(name: str, found: ScheduleDescription) -> dict[str, Any]:
     }
 
 
-async def _last_run(client: Client, found: ScheduleDescription) -> dict[str, Any]:
+async def _last_run(client: "Client", found: "ScheduleDescription") -> dict[str, Any]:
+    from temporalio.client import ScheduleActionExecutionStartWorkflow, WorkflowExecutionStatus
+    from temporalio.service import RPCError, RPCStatusCode
+
     if not found.info.recent_actions:
         return {"last_run_at": None, "last_status": None, "last_result": None}
     latest = found.info.recent_actions[-1]

@@ -8,7 +8,6 @@ import typer
 from fascicle.domain.errors import UsageError
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.notifier import check_channel, masked
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
 from fascicle.storage.database import transaction
@@ -66,6 +65,7 @@ def add_user(
 @app.command("list")
 def list_users(as_json: AsJson = False) -> None:
     """All users; the secrets in their channels are masked."""
+    from fascicle.runtime.notifier import masked
 
     async def command() -> None:
         async with database_only() as dependencies, transaction(dependencies.engine) as connection:
@@ -155,6 +155,8 @@ def checked_languages(languages: list[str]) -> list[str] | None:
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
+    from fascicle.runtime.notifier import check_channel
+
     kinds = check_channel(url)
     if not trusted:
         check_is_allowed(url, kinds, settings.channel_schemas)

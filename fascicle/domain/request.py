@@ -104,6 +104,37 @@ class RequestView(BaseModel):
         return self.status not in OPEN
 
 
+class Reception(StrEnum):
+    """What became of asking."""
+
+    STARTED = "started"
+    JOINED = "joined"
+    """Somebody asked for the same page, and it is being read."""
+    CACHED = "cached"
+    """The page was summarised before."""
+    RETRIED = "retried"
+    """It failed before; what had been done then is not done again."""
+    LOCK_HELD = "lock_held"
+    """That very request is being worked on."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    url: str
+    user: str | None = None
+    refresh: bool = False
+    request_id: str | None = None
+    """A program's own: asked twice, it is one request."""
+    item_id: int | None = None
+    wait_seconds: float = 0
+
+
+@dataclass(frozen=True)
+class Received:
+    reception: Reception
+    view: RequestView
+
+
 def is_request_id(text: str) -> bool:
     """Whether it can be one: it becomes part of a workflow's id, and people type it."""
     return _ID.fullmatch(text) is not None
