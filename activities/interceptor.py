@@ -16,7 +16,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 from activities.metrics import Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.request import RetryRule
+from fascicle.domain.request_rule import RetryRule
 from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.runtime.logs import get_logger
 

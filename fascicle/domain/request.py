@@ -54,21 +54,6 @@ PROGRESS = {Stage.EXTRACTING: 5, Stage.SUMMARIZING: 30, Stage.VALIDATING: 85, St
 DONE = 100
 
 
-@dataclass(frozen=True)
-class RetryRule:
-    """How often a stage is tried, and how long it rests in between (R3)."""
-
-    attempts: int
-    base_seconds: float
-    max_seconds: float
-    jitter: float
-
-    def delay(self, failures: int, draw: float) -> float:
-        """Seconds after the n-th failure; `draw` is -1 to 1."""
-        rest = min(self.max_seconds, self.base_seconds * 2.0 ** (failures - 1))
-        return rest * (1 + self.jitter * draw)
-
-
 class RequestView(BaseModel):
     """All about one, for people and programs."""
 

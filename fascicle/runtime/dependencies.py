@@ -174,17 +174,25 @@ def utc_now() -> datetime:
 
 @asynccontextmanager
 async def open_dependencies(
-    settings: Settings, *, clock: Clock = utc_now, gate_watch: "GateWatch | None" = None
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    gate_watch: "GateWatch | None" = None,
+    only_reads: bool = False,
 ) -> AsyncIterator[Dependencies]:
-    """Everything, closed again at the end. Opens no connection yet: each is made at first use."""
-    from fascicle.storage.database import open_engine
+    """Everything, closed again at the end. Opens no connection yet: each is made at first use.
+
+    `only_reads`: quicker to load, and the database refuses any change.
+    """
+    from fascicle.storage.database import open_engine, open_reading_engine
 
     if settings.database_url is None:
         raise UsageError(
             "no_database",
             "No database: set DATABASE_URL, or start the embedded stack with `fascicle up`.",
         )
-    engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
+    url = settings.database_url.get_secret_value()
+    engine = open_reading_engine(url) if only_reads else open_engine(url, pool_size=settings.database_pool)
     async with AsyncExitStack() as cleanup:
         cleanup.push_async_callback(engine.dispose)
         yield Dependencies(settings, engine, clock, cleanup, gate_watch)
