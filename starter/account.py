@@ -15,6 +15,7 @@ from starter.context import (
     KEYS_ARE_SET,
     check_is_text,
     database_only,
+    reading,
     run,
     running_stack,
     temporal_client,
@@ -90,7 +91,7 @@ def list_accounts(as_json: AsJson = False) -> None:
     """All accounts: whether they are active, how their gates stand, how long their tokens last."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             found = await accounts.listing(connection)
             rows = [shown_account(row, dependencies.settings.account_gate) for row in found]
         if as_json:

@@ -25,7 +25,7 @@ from starter.automation_view import (
     rule_in_words,
     shown,
 )
-from starter.context import check_is_text, database_only, reach, run
+from starter.context import check_is_text, database_only, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 
@@ -127,7 +127,7 @@ def list_automations(as_json: AsJson = False) -> None:
     """All automations."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await automations.listing(connection)
         rows = [{**row, "rule_in_words": rule_in_words(row)} for row in rows]
         if as_json:
@@ -148,7 +148,7 @@ def show(name: AutomationRef, as_json: AsJson = False) -> None:
     """One automation: its rule, the next windows, the drafts that wait, what it did last."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             view = await shown(connection, row, dependencies.clock())
         print_json(view) if as_json else print_shown(view)
@@ -200,7 +200,7 @@ def rehearse(name: AutomationRef, as_json: AsJson = False) -> None:
     """What it would do now and in its next windows. Changes nothing."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             every = timedelta(seconds=dependencies.settings.automation_every_seconds)
             view = await foreseen(connection, automations.checked(row), dependencies.clock(), every)
@@ -254,7 +254,7 @@ def log(
     """What came of its windows, newest first."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             runs = await automations.runs(connection, row["id"], limit)
         print_json(runs) if as_json else print_runs(runs)

@@ -21,10 +21,10 @@ from fascicle.runtime.embedded import EmbeddedError, read_running_stack
 from fascicle.runtime.logs import configure_logs_at_first_use
 from fascicle.runtime.setting_names import CORRELATION_VARIABLE, TRACE_ENDPOINTS
 from fascicle.runtime.settings import Settings, load_settings
+from fascicle.storage.database import check_schema, refused_by_database
 from starter.output import print_error, print_json
 
 if TYPE_CHECKING:
-    from sqlalchemy.exc import DBAPIError
     from temporalio.client import Client
 
     from fascicle.runtime.tracing import Tracing
@@ -93,27 +93,38 @@ def temporal_is_named() -> bool:
 @asynccontextmanager
 async def database_only(*, any_schema: bool = False) -> AsyncIterator[Dependencies]:
     """`any_schema`: also one that is older or newer than this code, which others must not touch."""
-    from fascicle.storage.database import check_schema
+    async with _database(any_schema=any_schema) as dependencies:
+        yield dependencies
 
+
+@asynccontextmanager
+async def reading() -> AsyncIterator[Dependencies]:
+    """For a command that only looks: it loads no more than that needs, and can change nothing."""
+    async with _database(only_reads=True) as dependencies:
+        yield dependencies
+
+
+@asynccontextmanager
+async def _database(*, any_schema: bool = False, only_reads: bool = False) -> AsyncIterator[Dependencies]:
     settings = effective_settings()
     if settings.database_url is None:
         raise _nothing_runs(settings)
-    async with usable_dependencies(settings) as dependencies:
+    async with usable_dependencies(settings, only_reads=only_reads) as dependencies:
         if not any_schema:
             await check_schema(dependencies.engine)
         yield dependencies
 
 
 @asynccontextmanager
-async def usable_dependencies(settings: Settings) -> AsyncIterator[Dependencies]:
+async def usable_dependencies(settings: Settings, *, only_reads: bool = False) -> AsyncIterator[Dependencies]:
     """`open_dependencies`, with a database's refusal told in our words."""
-    from sqlalchemy.exc import DBAPIError
-
     try:
-        async with open_dependencies(settings) as dependencies:
+        async with open_dependencies(settings, only_reads=only_reads) as dependencies:
             yield dependencies
-    except DBAPIError as error:
-        raise _refused_by_database(error) from error
+    except Exception as error:
+        if (refusal := refused_by_database(error)) is None:
+            raise
+        raise _refused_by_database(refusal) from error
 
 
 @asynccontextmanager
@@ -269,10 +280,10 @@ def _nothing_runs(settings: Settings) -> FascicleError:
     )
 
 
-def _refused_by_database(error: "DBAPIError") -> PermanentError:
-    if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+def _refused_by_database(error: BaseException) -> PermanentError:
+    if getattr(error, "sqlstate", None) == _UNDEFINED_TABLE:
         return PermanentError(
             "no_schema", "The database has no tables of ours yet: run `fascicle db upgrade`."
         )
-    reason = str(error.orig).splitlines()[0].split(">: ")[-1]
+    reason = str(error).splitlines()[0].split(">: ")[-1]
     return PermanentError("database_refused", f"The database refuses: {reason}. Check DATABASE_URL.")

@@ -13,7 +13,7 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
+from starter.context import Reach, database_only, reach, reading, run
 from starter.options import AsJson
 from starter.output import (
     plain,
@@ -65,7 +65,7 @@ def list_letters(
     async def command() -> None:
         if state not in _STATES:
             raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             _check_kind(kind)
             wanted = None if state == "all" else state
             rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
@@ -95,7 +95,7 @@ def show(letter: LetterId, as_json: AsJson = False) -> None:
     """One letter: its input, its error, its workflow."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             row = await _letter(dependencies, letter)
         print_json(row) if as_json else print_facts(row)
 
@@ -107,7 +107,7 @@ def counts(as_json: AsJson = False) -> None:
     """Open letters by error code and kind."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await dead_letter.counts(connection)
         if as_json:
             print_json(rows)

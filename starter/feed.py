@@ -11,7 +11,7 @@ from fascicle.domain.feed import NOBODY_READS, SubscriptionState
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
-from starter.context import check_is_text, database_only, reach, run
+from starter.context import check_is_text, reach, reading, run
 from starter.feed_named import FeedRef, followed_feed, user_made
 from starter.lazy import LazyCommand, lazy_group
 from starter.options import AsJson
@@ -143,7 +143,7 @@ def list_feeds(
     """Who follows what, and how it goes."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await _optional_user(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await subscriptions.listing(connection, user_id)
@@ -165,7 +165,7 @@ def export(
     from fascicle.imports.feeds_opml import feeds_opml
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await _optional_user(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await subscriptions.names(connection, user_id)

@@ -14,7 +14,7 @@ from fascicle.domain.fic_words import describe, duration
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
-from starter.context import Reach, check_is_text, database_only, reach, run
+from starter.context import Reach, check_is_text, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in
@@ -97,7 +97,7 @@ def list_jobs(
     """The queue: those that wait, in their order, then those that are done."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = None if user is None else await user_named(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 views = await fic_view.listing(

@@ -11,7 +11,7 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
+from starter.context import Reach, reach, reading, run
 from starter.feed_named import FeedOption, feed_named
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -36,7 +36,7 @@ def list_runs(
     """Looks at feeds, newest first."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
             async with transaction(dependencies.engine) as connection:
                 rows = await runs.listing(connection, source_id=source_id, failed=failed, limit=limit)
@@ -53,7 +53,7 @@ def show(run_id: RunId, as_json: AsJson = False) -> None:
     """One look: what it found, how long it took, what failed."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             row = await _run(dependencies, run_id)
         if as_json:
             print_json(row)

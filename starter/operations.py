@@ -25,6 +25,7 @@ from starter.backup import backup, restore, restored
 from starter.context import (
     database_only,
     effective_settings,
+    reading,
     run,
     running_stack,
     temporal_is_named,
@@ -58,7 +59,7 @@ def status(as_json: AsJson = False) -> None:
 
     async def command() -> None:
         settings = effective_settings()
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             patience = settings.notify_delay_seconds + _TELLING_TAKES
             totals = await overview.totals(connection, told_within_seconds=patience)
             broken = [f"{adapter.name}: {adapter.error}" for adapter in dependencies.sites.broken]

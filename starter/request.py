@@ -10,7 +10,7 @@ from fascicle.domain.request import Asked, RequestStatus
 from fascicle.storage import library
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
-from starter.context import Reach, check_is_text, database_only, reach, run
+from starter.context import Reach, check_is_text, reach, reading, run
 from starter.options import AsJson
 from starter.output import errors, plain, print_facts, print_json, print_line, print_note, print_table
 from starter.request_view import (
@@ -96,7 +96,7 @@ def list_requests(
     """Requests, newest first."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = None if user is None else await user_named(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 views = await works.views(connection, statuses=status or (), user_id=user_id, limit=limit)
@@ -162,7 +162,7 @@ def spending(
     """What models cost, by day (UTC), and what a day may cost."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             async with transaction(dependencies.engine) as connection:
                 rows = await works.spending(connection, days)
             settings = dependencies.settings

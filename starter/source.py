@@ -14,7 +14,7 @@ from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
+from starter.context import Reach, reach, reading, run
 from starter.lazy import LazyCommand, lazy_group
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -85,7 +85,7 @@ def list_sources(as_json: AsJson = False) -> None:
     """All sources with their cadence, circuit and next check."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await sources.listing(connection)
         if as_json:
             print_json(rows)
