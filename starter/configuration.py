@@ -10,6 +10,7 @@ from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.worker_settings import WorkerSettings
+from fascicle.storage.database_url import parse_database_url
 from starter.context import effective_settings, run, temporal_is_named
 from starter.options import AsJson
 from starter.output import print_json, print_note, print_pairs
@@ -64,14 +65,4 @@ def _told(name: str, value: str) -> str:
 
 
 def _without_password(secret: SecretStr | None) -> str | None:
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    if secret is None:
-        return None
-    try:
-        url = make_url(secret.get_secret_value())
-    except (ArgumentError, ValueError):
-        return MASK
-    masked = {key: MASK if "pass" in key.lower() else value for key, value in url.query.items()}
-    return url.set(query=masked).render_as_string(hide_password=True)
+    return None if secret is None else parse_database_url(secret.get_secret_value()).masked(MASK)

@@ -82,7 +82,7 @@ def _take_over(published: dict[str, str | int]) -> bool:
 
 def temporal_is_named() -> bool:
     """Whether the environment or a profile file says where Temporal is."""
-    from fascicle.runtime.temporal import names_a_server
+    from fascicle.runtime.temporal_address import names_a_server
 
     try:
         return names_a_server()

@@ -19,12 +19,12 @@ COMMANDS = (
     ),
     LazyCommand(
         "status",
-        "starter.operations:status",
+        "starter.status:status",
         "What is there, what is going on, and what needs a person.",
     ),
     LazyCommand(
         "doctor",
-        "starter.operations:doctor",
+        "starter.doctor:doctor",
         "Check everything and say what to do about what is wrong.",
     ),
     LazyCommand(
@@ -58,7 +58,7 @@ COMMANDS = (
         "starter.library:notifications",
         "What USER was told, newest first, and whether each message arrived.",
     ),
-    LazyCommand("db", "starter.operations:db_app", "The database."),
+    LazyCommand("db", "starter.database_commands:db_app", "The database."),
     LazyCommand("source", "starter.source:app", "Sources: series on a site that are polled."),
     LazyCommand("site", "starter.site:app", "Sites, and the adapters that describe them."),
     LazyCommand("user", "starter.user:app", "People who follow series."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fascicle.domain.names import SCHEDULES
-from starter.context import reach, run
+from starter.context import reading, run, temporal_client
 from starter.options import AsJson
 from starter.output import print_json, print_table
 
@@ -28,8 +28,9 @@ def list_schedules(as_json: AsJson = False) -> None:
     """All schedules: what they start and how often, the last run and the next."""
 
     async def command() -> None:
-        async with reach() as r:
-            rows = [row for name in SCHEDULES if (row := await describe(r.client, name))]
+        async with reading() as dependencies:
+            client = await temporal_client(dependencies)
+            rows = [row for name in SCHEDULES if (row := await describe(client, name))]
         if as_json:
             print_json(rows)
         else:

@@ -9,6 +9,7 @@ import re
 from collections import namedtuple
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 
 import asyncpg
@@ -28,7 +29,7 @@ def can_read_plainly(url: DatabaseUrl) -> bool:
 
 
 class PlainEngine:
-    """One connection, made at first use."""
+    """One connection, made at first use, and anew where it was lost."""
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._url = url
@@ -36,7 +37,7 @@ class PlainEngine:
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator["PlainConnection"]:
-        if self._connection is None:
+        if self._connection is None or self._connection.is_closed():
             self._connection = await _connect(self._url)
         async with self._connection.transaction(readonly=True):
             yield PlainConnection(self._connection)
@@ -75,7 +76,7 @@ class PlainConnection:
             place: json.loads for place, column in enumerate(columns) if column.type.name in ("json", "jsonb")
         }
         names = [column.name for column in columns]
-        row = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+        row = _row_of(tuple(names))
         found = [row(*_decoded(record, decoders)) for record in await prepared.fetch(*values)]
         return PlainRows(names, found)
 
@@ -91,6 +92,11 @@ def _numbered(sql: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any]]:
     names = list(dict.fromkeys(_PARAMETER.findall(sql)))
     places = {name: f"${number}" for number, name in enumerate(names, 1)}
     return _PARAMETER.sub(lambda match: places[match[1]], sql), [parameters[name] for name in names]
+
+
+@lru_cache
+def _row_of(names: tuple[str, ...]) -> Any:
+    return namedtuple("Row", names, rename=True)  # type: ignore[misc]
 
 
 def _decoded(record: asyncpg.Record, decoders: Mapping[int, Any]) -> tuple[Any, ...]:
