@@ -96,7 +96,7 @@ def _numbered(sql: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any]]:
 
 @lru_cache
 def _row_of(names: tuple[str, ...]) -> Any:
-    return namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    return namedtuple("Row", names, rename=True)
 
 
 def _decoded(record: asyncpg.Record, decoders: Mapping[int, Any]) -> tuple[Any, ...]:
