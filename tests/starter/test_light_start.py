@@ -84,3 +84,13 @@ def test_o5_a_completion_loads_nothing_heavy(words: str, tmp_path: object) -> No
     )
     assert done.stdout.split()
     assert not set(done.stderr.split()) & set(HEAVY)
+
+
+def test_o6_the_conductor_of_the_stack_keeps_nothing_heavy_in_memory() -> None:
+    script = (
+        "import sys, starter.main, starter.up, starter.events, starter.demo_environment\n"
+        "import fascicle.storage.plain_engine\n"
+        "sys.stdout.write(' '.join({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & set(HEAVY)
