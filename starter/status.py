@@ -14,7 +14,6 @@ from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
 from starter.account import account_hints
 from starter.context import (
-    effective_settings,
     reading,
     run,
     running_stack,
@@ -35,8 +34,8 @@ def status(as_json: AsJson = False) -> None:
     """What is there, what is going on, and what needs a person."""
 
     async def command() -> None:
-        settings = effective_settings()
         async with reading() as dependencies, transaction(dependencies.engine) as connection:
+            settings = dependencies.settings
             patience = settings.notify_delay_seconds + _TELLING_TAKES
             totals = await overview.totals(connection, told_within_seconds=patience)
             broken = _broken_adapters(dependencies)
