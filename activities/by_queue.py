@@ -35,7 +35,7 @@ from activities.source import SourceActivities
 from activities.storage_cleanup import StorageCleanupActivities
 from activities.sweep import SweepActivities, SweepPolicy
 from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, PUBLISH_QUEUE
-from fascicle.domain.request import RetryRule
+from fascicle.domain.request_rule import RetryRule
 from fascicle.domain.sweep import FAILURES_UNTIL_LOST
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.settings import Settings

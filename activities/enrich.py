@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 from activities.heartbeat import heartbeating
 from activities.looking_after import EnrichItemInput
 from activities.metrics import Metrics
-from activities.request_desk import Asked, RequestDesk
+from activities.request_desk import RequestDesk
 from activities.source import Wait, as_wait
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait
 from fascicle.domain.item_page import (
@@ -24,6 +24,7 @@ from fascicle.domain.item_page import (
     declared_language,
     put_together,
 )
+from fascicle.domain.request import Asked
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.pages import Page, Pages
 from fascicle.sites.pages.text import text_of_html

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from fascicle.domain.fic import FINISHED, FicView, JobState
 from fascicle.domain.fic_queue import eta_seconds
@@ -21,6 +20,9 @@ from fascicle.storage import gate as gates
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
 from fascicle.storage.fic_view import view
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 # Whoever is ahead says when they are done; this is for when that word is lost.
 _LONGEST_TURN_WAIT = 3600.0
@@ -90,7 +92,7 @@ def fic_policy(settings: Settings) -> FicPolicy:
 
 
 class FicPlanner:
-    def __init__(self, engine: AsyncEngine, policy: FicPolicy) -> None:
+    def __init__(self, engine: "AsyncEngine", policy: FicPolicy) -> None:
         self._engine = engine
         self.policy = policy
 
@@ -121,7 +123,7 @@ class FicPlanner:
         return self._plan(job, FicStep.WAIT, wanted, wait_seconds=telling, why=why)
 
     async def _next(
-        self, connection: AsyncConnection, job: dict[str, Any], telling: float | None, now: datetime
+        self, connection: "AsyncConnection", job: dict[str, Any], telling: float | None, now: datetime
     ) -> FicPlan:
         wanted = FicPlanInput(key=job["key"], now=now)
         if await saved_pages.has_given(connection, job["key"]):
@@ -145,14 +147,16 @@ class FicPlanner:
             job, FicStep.WAIT, wanted, wait_seconds=wait, why=why, position=position, eta_seconds=eta
         )
 
-    async def _begin(self, connection: AsyncConnection, job: dict[str, Any], wanted: FicPlanInput) -> FicPlan:
+    async def _begin(
+        self, connection: "AsyncConnection", job: dict[str, Any], wanted: FicPlanInput
+    ) -> FicPlan:
         began = await jobs.begin(connection, job["key"], job["round"], wanted.now)
         if began and self.policy.tell_start:
             await self.tell(connection, job["key"], "start", wanted.now)
             return self._plan(job, FicStep.TELL, wanted)  # before the end is told, which may be soon
         return self._plan(job, FicStep.FETCH, wanted)
 
-    async def tell(self, connection: AsyncConnection, key: str, event: str, now: datetime) -> None:
+    async def tell(self, connection: "AsyncConnection", key: str, event: str, now: datetime) -> None:
         """Owe a message to everyone who waits, in the words that are true now."""
         shown = await self.view(connection, key)
         if shown is not None:
@@ -166,14 +170,14 @@ class FicPlanner:
                 now=now,
             )
 
-    async def view(self, connection: AsyncConnection, key: str) -> FicView | None:
+    async def view(self, connection: "AsyncConnection", key: str) -> FicView | None:
         return await view(connection, key, self.policy.distances)
 
     def _expired(self, job: dict[str, Any], now: datetime) -> bool:
         """Since its turn came: however long the queue is, nobody loses their place in it."""
         return job["started_at"] is not None and bool(job["started_at"] + self.policy.expires_after < now)
 
-    async def _give_up(self, connection: AsyncConnection, job: dict[str, Any], now: datetime) -> None:
+    async def _give_up(self, connection: "AsyncConnection", job: dict[str, Any], now: datetime) -> None:
         tried_for = duration(self.policy.expires_after.total_seconds())
         why = f" ({job['waiting_for']})" if job["waiting_for"] else ""
         await jobs.finish(
@@ -189,7 +193,7 @@ class FicPlanner:
         await self.tell(connection, job["key"], "failed", now)
 
     async def _telling(
-        self, connection: AsyncConnection, job: dict[str, Any] | None, wanted: FicPlanInput
+        self, connection: "AsyncConnection", job: dict[str, Any] | None, wanted: FicPlanInput
     ) -> float | None:
         """Seconds until somebody is to be told something; None: nobody is."""
         due = [await notifications.unsettled_at(connection, wanted.key)]

@@ -17,8 +17,8 @@ from activities.metrics import Metrics
 from activities.watch import is_idle_look
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.request import RetryRule
-from fascicle.runtime.correlation import current_correlation_id
+from fascicle.domain.request_rule import RetryRule
+from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.runtime.logs import get_logger
 
 # Looking whether there is anything to do: a line for each would hide the others.

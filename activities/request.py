@@ -21,7 +21,8 @@ from fascicle.domain.article import Article
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
 from fascicle.domain.item_words import count_words, reading_minutes
 from fascicle.domain.names import request_workflow_id
-from fascicle.domain.request import OPEN, OUR_FAULTS, PROGRESS, RequestStatus, RetryRule, Stage
+from fascicle.domain.request import OPEN, OUR_FAULTS, PROGRESS, RequestStatus, Stage
+from fascicle.domain.request_rule import RetryRule
 from fascicle.domain.summary import BrokenContract, Method, Summary, checked_draft, label_of
 from fascicle.domain.urls import address_title
 from fascicle.runtime.logs import get_logger

@@ -1,10 +1,8 @@
 """The counter of the requests: what people and programs ask, and what they are answered (R1, R2)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -23,8 +21,17 @@ from activities.looking_after import (
 from fascicle.domain.canonical_url import canonical_url
 from fascicle.domain.errors import UsageError
 from fascicle.domain.names import LOOK_AGAIN_SIGNAL, MAIN_QUEUE, new_id, request_workflow_id
-from fascicle.domain.request import OPEN, RequestStatus, RequestView, is_request_id, url_hash
-from fascicle.runtime.correlation import current_correlation_id
+from fascicle.domain.request import (
+    OPEN,
+    Asked,
+    Received,
+    Reception,
+    RequestStatus,
+    RequestView,
+    is_request_id,
+    url_hash,
+)
+from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import enrichment, library
@@ -36,37 +43,6 @@ from fascicle.storage.notice import answered
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 1.0
 
 log = get_logger("fascicle.request")
-
-
-class Reception(StrEnum):
-    """What became of asking."""
-
-    STARTED = "started"
-    JOINED = "joined"
-    """Somebody asked for the same page, and it is being read."""
-    CACHED = "cached"
-    """The page was summarised before."""
-    RETRIED = "retried"
-    """It failed before; what had been done then is not done again."""
-    LOCK_HELD = "lock_held"
-    """That very request is being worked on."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    url: str
-    user: str | None = None
-    refresh: bool = False
-    request_id: str | None = None
-    """A program's own: asked twice, it is one request."""
-    item_id: int | None = None
-    wait_seconds: float = 0
-
-
-@dataclass(frozen=True)
-class Received:
-    reception: Reception
-    view: RequestView
 
 
 class RequestDesk:
@@ -137,12 +113,6 @@ class RequestDesk:
         if view is None:
             raise _unknown(request_id)
         return view
-
-    async def listing(
-        self, *, statuses: Sequence[RequestStatus], user_id: str | None, limit: int
-    ) -> list[RequestView]:
-        async with transaction(self._engine) as connection:
-            return await works.views(connection, statuses=statuses, user_id=user_id, limit=limit)
 
     async def _received(
         self, connection: AsyncConnection, asked: Asked, url: str, page: str, now: datetime

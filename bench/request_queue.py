@@ -17,10 +17,11 @@ from statistics import median
 
 from sqlalchemy import text
 
-from activities.request_desk import Asked, open_request_desk
+from activities.request_desk import open_request_desk
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse, cores
 from bench.stack import BenchStack, open_stack
+from fascicle.domain.request import Asked
 from fascicle.storage.database import transaction
 from simulator.press import ArticleSpec
 

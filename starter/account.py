@@ -2,33 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.gate import GatePolicy, circuit
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.sites.deviantart_oauth import account_gate
 from fascicle.storage import account as accounts
 from fascicle.storage.database import transaction
-from starter.account_keys import rotate_account
-from starter.connecting import Connected, finish_connecting, patiently, wake_posts
 from starter.context import (
     KEYS_ARE_SET,
     check_is_text,
     database_only,
+    reading,
     run,
     running_stack,
     temporal_client,
     temporal_is_named,
 )
-from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
-from starter.new_key import print_new_key
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.user import user_named
+
+if TYPE_CHECKING:
+    from starter.connecting import Connected
 
 app = typer.Typer(help="Accounts that posts are published with.", no_args_is_help=True)
 
@@ -60,6 +58,8 @@ def connect_account(
     as_json: AsJson = False,
 ) -> None:
     """Connect a DeviantArt account, or connect it again. Its posts that waited go on."""
+    from starter.connecting import finish_connecting
+    from starter.inviting import ask_for_paste, ask_in_browser, come_back_to, is_loopback
 
     async def command() -> None:
         async with database_only() as dependencies:
@@ -91,7 +91,7 @@ def list_accounts(as_json: AsJson = False) -> None:
     """All accounts: whether they are active, how their gates stand, how long their tokens last."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             found = await accounts.listing(connection)
             rows = [shown_account(row, dependencies.settings.account_gate) for row in found]
         if as_json:
@@ -131,6 +131,7 @@ def check_accounts(
 @app.command("rotate-keys")
 def rotate_keys(as_json: AsJson = False) -> None:
     """Encrypt all tokens with the first key; the others may go then. Repeatable. Exit 1: some are left."""
+    from starter.account_keys import rotate_account
 
     async def command() -> None:
         async with database_only() as dependencies:
@@ -160,6 +161,8 @@ def rotate_keys(as_json: AsJson = False) -> None:
 @app.command("new-key")
 def make_key(as_json: AsJson = False) -> None:
     """A fresh key, for FASCICLE_TOKEN_KEYS or its file. Put it first, then `rotate-keys`."""
+    from starter.new_key import print_new_key
+
     print_new_key(as_json)
 
 
@@ -242,8 +245,12 @@ async def _check_keys(dependencies: Dependencies) -> None:
         )
 
 
-async def _wake(dependencies: Dependencies, connected: Connected) -> int:
+async def _wake(dependencies: Dependencies, connected: "Connected") -> int:
     """Without Temporal the account is connected all the same: the reconciliation finds its posts."""
+    from temporalio.service import RPCError
+
+    from starter.connecting import wake_posts
+
     try:
         if temporal_is_named():
             return await wake_posts(dependencies, await temporal_client(dependencies), connected.id)
@@ -253,6 +260,9 @@ async def _wake(dependencies: Dependencies, connected: Connected) -> int:
 
 
 async def _checked(dependencies: Dependencies, account_id: str) -> dict[str, Any]:
+    from fascicle.sites.deviantart_oauth import account_gate
+    from starter.connecting import patiently
+
     gate = account_gate(account_id, dependencies.settings.account_gate)
 
     async def check(refused: str | None = None) -> None:

@@ -2,13 +2,10 @@
 
 from datetime import datetime, timedelta
 from random import SystemRandom
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
-from temporalio.service import RPCError
 
-from activities.looking_after import look_after_post
 from fascicle.domain.automation import Window, next_windows
 from fascicle.domain.errors import UsageError
 from fascicle.domain.times import zone_named
@@ -28,9 +25,12 @@ from starter.automation_view import (
     rule_in_words,
     shown,
 )
-from starter.context import check_is_text, database_only, reach, run
+from starter.context import check_is_text, database_only, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 app = typer.Typer(help="Rules that publish drafts by themselves.", no_args_is_help=True)
 
@@ -99,7 +99,7 @@ def create(
     run(command)
 
 
-async def _created(connection: AsyncConnection, new: NewAutomation, now: datetime) -> dict[str, Any]:
+async def _created(connection: "AsyncConnection", new: NewAutomation, now: datetime) -> dict[str, Any]:
     automation_id = await automations.create(connection, new, now)
     row = None if automation_id is None else await automations.get(connection, automation_id)
     if row is None:
@@ -111,7 +111,7 @@ async def _created(connection: AsyncConnection, new: NewAutomation, now: datetim
     return await shown(connection, row, now)
 
 
-async def _owners_zone(connection: AsyncConnection, account_id: str) -> str:
+async def _owners_zone(connection: "AsyncConnection", account_id: str) -> str:
     zone = await posts.zone_of_account(connection, account_id)
     if zone is None:
         raise UsageError(
@@ -127,7 +127,7 @@ def list_automations(as_json: AsJson = False) -> None:
     """All automations."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await automations.listing(connection)
         rows = [{**row, "rule_in_words": rule_in_words(row)} for row in rows]
         if as_json:
@@ -148,7 +148,7 @@ def show(name: AutomationRef, as_json: AsJson = False) -> None:
     """One automation: its rule, the next windows, the drafts that wait, what it did last."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             view = await shown(connection, row, dependencies.clock())
         print_json(view) if as_json else print_shown(view)
@@ -200,7 +200,7 @@ def rehearse(name: AutomationRef, as_json: AsJson = False) -> None:
     """What it would do now and in its next windows. Changes nothing."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             every = timedelta(seconds=dependencies.settings.automation_every_seconds)
             view = await foreseen(connection, automations.checked(row), dependencies.clock(), every)
@@ -254,7 +254,7 @@ def log(
     """What came of its windows, newest first."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             row = await _named(connection, name)
             runs = await automations.runs(connection, row["id"], limit)
         print_json(runs) if as_json else print_runs(runs)
@@ -262,7 +262,7 @@ def log(
     run(command)
 
 
-async def _named(connection: AsyncConnection, wanted: str) -> dict[str, Any]:
+async def _named(connection: "AsyncConnection", wanted: str) -> dict[str, Any]:
     check_is_text(wanted)
     return await automations.named(connection, wanted)
 
@@ -277,6 +277,10 @@ async def _fire(dependencies: Dependencies, name: str) -> tuple[dict[str, Any], 
 
 
 async def _look_after(client: Any, firing: firings.Firing, account_id: str) -> None:
+    from temporalio.service import RPCError
+
+    from activities.looking_after import look_after_post
+
     assert firing.post_id is not None
     try:
         await look_after_post(client, firing.post_id, title=firing.title or "", account_id=account_id)

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from random import SystemRandom
-from typing import Any
-
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.automation import Window, due_windows, in_words, next_windows, parse_rule, recent_for
 from fascicle.domain.automation_defaults import price_in_words
@@ -14,6 +12,9 @@ from fascicle.storage import automation as automations
 from fascicle.storage import firing as firings
 from fascicle.storage.automation import Automation
 from starter.output import plain, print_facts, print_line, print_note, print_table
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 _WINDOWS = 5
 _RUNS = 5
@@ -27,7 +28,7 @@ def rule_in_words(row: Mapping[str, Any]) -> str:
         return "invalid"
 
 
-async def shown(connection: AsyncConnection, row: dict[str, Any], now: datetime) -> dict[str, Any]:
+async def shown(connection: "AsyncConnection", row: dict[str, Any], now: datetime) -> dict[str, Any]:
     """Everything about one, as `show` prints it."""
     view = {
         **row,
@@ -47,7 +48,7 @@ async def shown(connection: AsyncConnection, row: dict[str, Any], now: datetime)
 
 
 async def foreseen(
-    connection: AsyncConnection, automation: Automation, now: datetime, every: timedelta
+    connection: "AsyncConnection", automation: Automation, now: datetime, every: timedelta
 ) -> dict[str, Any]:
     """What would happen now and in the windows to come, if no draft came or went. Changes nothing."""
     due = due_windows(

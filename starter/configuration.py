@@ -4,15 +4,13 @@ import os
 from typing import Any
 
 from pydantic import SecretStr
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
-from temporalio.envconfig import ClientConfig
 
 from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
 from fascicle.runtime.worker_settings import WorkerSettings
+from fascicle.storage.database_url import parse_database_url
 from starter.context import effective_settings, run, temporal_is_named
 from starter.options import AsJson
 from starter.output import print_json, print_note, print_pairs
@@ -43,6 +41,8 @@ def _ours(settings: Settings) -> dict[str, Any]:
 
 def _temporals() -> dict[str, Any]:
     """Temporal's settings are read by its SDK: from TEMPORAL_* and from profile files."""
+    from temporalio.envconfig import ClientConfig
+
     named = temporal_is_named()
     read = ClientConfig.load_client_connect_config()
     return {
@@ -65,11 +65,4 @@ def _told(name: str, value: str) -> str:
 
 
 def _without_password(secret: SecretStr | None) -> str | None:
-    if secret is None:
-        return None
-    try:
-        url = make_url(secret.get_secret_value())
-    except (ArgumentError, ValueError):
-        return MASK
-    masked = {key: MASK if "pass" in key.lower() else value for key, value in url.query.items()}
-    return url.set(query=masked).render_as_string(hide_password=True)
+    return None if secret is None else parse_database_url(secret.get_secret_value()).masked(MASK)

@@ -3,38 +3,37 @@
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from dotenv import load_dotenv
-from sqlalchemy.exc import DBAPIError
-from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.errors import FascicleError, PermanentError, UsageError
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation import correlated, is_correlation_id
+from fascicle.runtime.correlation_id import correlated, is_correlation_id
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.embedded import EmbeddedError, read_running_stack
-from fascicle.runtime.key_agreement import agree_on_keys
-from fascicle.runtime.logs import configure_logs
-from fascicle.runtime.setting_names import CORRELATION_VARIABLE
+from fascicle.runtime.logs import configure_logs_at_first_use
+from fascicle.runtime.setting_names import CORRELATION_VARIABLE, TRACE_ENDPOINTS
 from fascicle.runtime.settings import Settings, load_settings
-from fascicle.runtime.temporal import connect, names_a_server
-from fascicle.runtime.tracing import Tracing, open_tracing
-from fascicle.storage.database import check_schema
+from fascicle.storage.database import check_schema, refused_by_database
 from starter.output import print_error, print_json
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from fascicle.runtime.tracing import Tracing
 
 _UNDEFINED_TABLE = "42P01"
 # Published by a stack whose keys are in its environment, where other shells do not see them.
 KEYS_ARE_SET = "token_keys"
 # What a command has to say to a collector is little; a collector that is gone must not keep a person waiting.
 _LAST_SPANS_SECONDS = 0.5
-SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Reach:
     """What most commands need."""
 
     dependencies: Dependencies
-    client: Client
+    client: "Client"
 
 
 # Worker and commands must mean the same files.
@@ -83,6 +82,8 @@ def _take_over(published: dict[str, str | int]) -> bool:
 
 def temporal_is_named() -> bool:
     """Whether the environment or a profile file says where Temporal is."""
+    from fascicle.runtime.temporal_address import names_a_server
+
     try:
         return names_a_server()
     except RuntimeError as error:
@@ -92,23 +93,38 @@ def temporal_is_named() -> bool:
 @asynccontextmanager
 async def database_only(*, any_schema: bool = False) -> AsyncIterator[Dependencies]:
     """`any_schema`: also one that is older or newer than this code, which others must not touch."""
+    async with _database(any_schema=any_schema) as dependencies:
+        yield dependencies
+
+
+@asynccontextmanager
+async def reading() -> AsyncIterator[Dependencies]:
+    """For a command that only looks: it loads no more than that needs, and can change nothing."""
+    async with _database(only_reads=True) as dependencies:
+        yield dependencies
+
+
+@asynccontextmanager
+async def _database(*, any_schema: bool = False, only_reads: bool = False) -> AsyncIterator[Dependencies]:
     settings = effective_settings()
     if settings.database_url is None:
         raise _nothing_runs(settings)
-    async with usable_dependencies(settings) as dependencies:
+    async with usable_dependencies(settings, only_reads=only_reads) as dependencies:
         if not any_schema:
             await check_schema(dependencies.engine)
         yield dependencies
 
 
 @asynccontextmanager
-async def usable_dependencies(settings: Settings) -> AsyncIterator[Dependencies]:
+async def usable_dependencies(settings: Settings, *, only_reads: bool = False) -> AsyncIterator[Dependencies]:
     """`open_dependencies`, with a database's refusal told in our words."""
     try:
-        async with open_dependencies(settings) as dependencies:
+        async with open_dependencies(settings, only_reads=only_reads) as dependencies:
             yield dependencies
-    except DBAPIError as error:
-        raise _refused_by_database(error) from error
+    except Exception as error:
+        if (refusal := refused_by_database(error)) is None:
+            raise
+        raise _refused_by_database(refusal) from error
 
 
 @asynccontextmanager
@@ -118,8 +134,10 @@ async def reach() -> AsyncIterator[Reach]:
         yield Reach(dependencies, await temporal_client(dependencies))
 
 
-async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False) -> Client:
+async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False) -> "Client":
     """Only for who has the keys in use: what is written without them could be read by all, or by none."""
+    from fascicle.runtime.key_agreement import agree_on_keys
+
     settings = dependencies.settings
     if not temporal_is_named():
         raise _nothing_runs(settings)
@@ -127,13 +145,15 @@ async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False
     return await unchecked_client(settings)
 
 
-async def unchecked_client(settings: Settings) -> Client:
+async def unchecked_client(settings: Settings) -> "Client":
     """For looking at Temporal. What a command starts there is traced, where traces are wanted."""
+    from fascicle.runtime.temporal import connect
+
     return await connect(settings.payload, interceptors=[_tracing.interceptor()] if _tracing else ())
 
 
 # Of this process, while a command runs: OpenTelemetry has one of each in a process, too.
-_tracing: Tracing | None = None
+_tracing: "Tracing | None" = None
 
 
 def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
@@ -142,7 +162,7 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
     `as_json`: our own errors also as JSON on stdout, for programs that read nothing else.
     """
     # A command speaks for itself, and stdout is for what was asked; the log is the worker's.
-    configure_logs("ERROR", "console")
+    configure_logs_at_first_use("ERROR", "console")
     logging.getLogger("apprise").setLevel(logging.CRITICAL)
     try:
         with correlated(_correlation_id()), _traced(command):
@@ -154,11 +174,23 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
     except EmbeddedError as error:
         _say("not_started", str(error), as_json)
         fail(str(error), 1)
-    except RPCError as error:
-        _say("temporal_refused", refusal(error), as_json)
-        fail(refusal(error), 1)
     except KeyboardInterrupt:
         fail("interrupted", 130)
+    except Exception as error:
+        if not (refused := _refused_by_temporal(error)):
+            raise
+        _say("temporal_refused", refused, as_json)
+        fail(refused, 1)
+
+
+def _refused_by_temporal(error: Exception) -> str | None:
+    if "temporalio.service" not in sys.modules:  # nobody has asked Temporal for anything
+        return None
+    from temporalio.service import RPCError
+
+    from starter.temporal_words import refusal
+
+    return refusal(error) if isinstance(error, RPCError) else None
 
 
 def _correlation_id() -> str:
@@ -177,7 +209,7 @@ def _correlation_id() -> str:
 def _traced(command: Callable[..., Any]) -> Iterator[None]:
     global _tracing
     load_dotenv(".env")
-    _tracing = open_tracing("fascicle-cli")
+    _tracing = _open_tracing()
     if _tracing is None:
         yield
         return
@@ -190,6 +222,14 @@ def _traced(command: Callable[..., Any]) -> Iterator[None]:
     finally:
         _tracing.close(_LAST_SPANS_SECONDS)
         _tracing = None
+
+
+def _open_tracing() -> "Tracing | None":
+    if not any(os.environ.get(name) for name in TRACE_ENDPOINTS):
+        return None
+    from fascicle.runtime.tracing import open_tracing
+
+    return open_tracing("fascicle-cli")
 
 
 def check_is_text(given: str) -> None:
@@ -226,23 +266,6 @@ def with_a_hint(error: FascicleError, *, doctor: bool = False) -> str:
     return f"{error.message.rstrip('.')}. {hint}" + (" See `fascicle doctor`." if doctor else "")
 
 
-def refusal(error: RPCError) -> str:
-    """What Temporal said, and what to do about it."""
-    if error.status in SILENT:
-        return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
-    if is_about_namespace(error):
-        return (
-            f"{error.message} Set TEMPORAL_NAMESPACE to one that exists, or create it: "
-            "`fascicle setup --create-namespace`."
-        )
-    return f"Temporal refused: {error.message}"
-
-
-def is_about_namespace(error: RPCError) -> bool:
-    """Not what was asked for is missing, but the namespace it would be in."""
-    return error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower()
-
-
 def _nothing_runs(settings: Settings) -> FascicleError:
     if stack := running_stack(settings.data_dir):
         return FascicleError(
@@ -257,10 +280,10 @@ def _nothing_runs(settings: Settings) -> FascicleError:
     )
 
 
-def _refused_by_database(error: DBAPIError) -> PermanentError:
-    if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+def _refused_by_database(error: BaseException) -> PermanentError:
+    if getattr(error, "sqlstate", None) == _UNDEFINED_TABLE:
         return PermanentError(
             "no_schema", "The database has no tables of ours yet: run `fascicle db upgrade`."
         )
-    reason = str(error.orig).splitlines()[0].split(">: ")[-1]
+    reason = str(error).splitlines()[0].split(">: ")[-1]
     return PermanentError("database_refused", f"The database refuses: {reason}. Check DATABASE_URL.")

@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from temporalio.client import WorkflowHandle
-from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.names import new_id
@@ -15,8 +13,7 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import dead_letter
 from fascicle.storage import notification as notifications
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
-from starter.onboarding import ensure_workflow
+from starter.context import Reach, database_only, reach, reading, run
 from starter.options import AsJson
 from starter.output import (
     plain,
@@ -27,8 +24,11 @@ from starter.output import (
     print_table,
     progress_bar,
 )
-from starter.starting import start_or_join
-from workflows.replay_letters import ReplayLettersInput, ReplayLettersResult
+
+if TYPE_CHECKING:
+    from temporalio.client import WorkflowHandle
+
+    from workflows.replay_letters import ReplayLettersInput, ReplayLettersResult
 
 app = typer.Typer(help="What failed for good: look, replay, discard.", no_args_is_help=True)
 
@@ -65,7 +65,7 @@ def list_letters(
     async def command() -> None:
         if state not in _STATES:
             raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             _check_kind(kind)
             wanted = None if state == "all" else state
             rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
@@ -95,7 +95,7 @@ def show(letter: LetterId, as_json: AsJson = False) -> None:
     """One letter: its input, its error, its workflow."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             row = await _letter(dependencies, letter)
         print_json(row) if as_json else print_facts(row)
 
@@ -107,7 +107,7 @@ def counts(as_json: AsJson = False) -> None:
     """Open letters by error code and kind."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await dead_letter.counts(connection)
         if as_json:
             print_json(rows)
@@ -127,6 +127,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Try again, under the same workflow ids."""
+    from workflows.replay_letters import ReplayLettersInput
 
     async def command() -> None:
         async with reach() as r:
@@ -144,9 +145,13 @@ def replay(
 
 
 async def replay_letters(
-    r: Reach, wanted: ReplayLettersInput, rows: list[dict[str, Any]]
-) -> ReplayLettersResult:
+    r: Reach, wanted: "ReplayLettersInput", rows: list[dict[str, Any]]
+) -> "ReplayLettersResult":
     """Start the workflow that does it and follow it to its end."""
+    from starter.onboarding import ensure_workflow
+    from starter.starting import start_or_join
+    from workflows.replay_letters import ReplayLettersResult
+
     for row in rows:
         if row["kind"] == "poll":  # it is told to look by a signal, so it has to be there
             await ensure_workflow(r.dependencies, r.client, row["input"]["source_id"])
@@ -169,7 +174,9 @@ async def replay_letters(
     return ReplayLettersResult.model_validate(ending.result())
 
 
-async def _replayed_so_far(handle: WorkflowHandle[Any, Any], ending: asyncio.Task[Any]) -> int:
+async def _replayed_so_far(handle: "WorkflowHandle[Any, Any]", ending: asyncio.Task[Any]) -> int:
+    from temporalio.service import RPCError
+
     if ending.done():
         return 0
     try:

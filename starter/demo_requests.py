@@ -2,7 +2,8 @@
 
 from temporalio.client import Client
 
-from activities.request_desk import Asked, open_request_desk
+from activities.request_desk import open_request_desk
+from fascicle.domain.request import Asked
 from fascicle.runtime.dependencies import Dependencies
 from simulator.press.demo import DEMO_ARTICLE
 from starter.demo_fics import READERS

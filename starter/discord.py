@@ -7,7 +7,6 @@ import typer
 from fascicle.domain.errors import UsageError
 from fascicle.runtime.dependencies import standalone_http
 from fascicle.runtime.settings import Settings
-from fascicle.sites.discord import Discord
 from fascicle.web.discord_commands import DEFINITIONS
 from starter.context import effective_settings, run
 from starter.output import print_json, print_line
@@ -32,6 +31,7 @@ def register(
     ] = False,
 ) -> None:
     """Tell Discord the commands. Replaces all that the application had there before."""
+    from fascicle.sites.discord import Discord
 
     async def command() -> None:
         if guild is not None:

@@ -4,9 +4,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import FEED_SITE
@@ -14,6 +12,9 @@ from fascicle.storage import overview
 from fascicle.storage.database import transaction
 from fascicle.storage.overview import Watermark
 from starter.output import plain, print_line
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 _EVERY_SECONDS = 0.5
 
@@ -36,7 +37,7 @@ class News:
     delivered: Rows
 
 
-async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
+async def follow_events(engine: "AsyncEngine", stop: asyncio.Event) -> None:
     """Print what happens until told to stop. A database that is away for a while is waited for."""
     seen: Watermark | None = None
     while not stop.is_set():
@@ -51,7 +52,7 @@ async def follow_events(engine: AsyncEngine, stop: asyncio.Event) -> None:
             await asyncio.wait_for(stop.wait(), _EVERY_SECONDS)
 
 
-async def _since(connection: AsyncConnection, seen: Watermark) -> News:
+async def _since(connection: "AsyncConnection", seen: Watermark) -> News:
     return News(
         await overview.synced_besides(connection, seen.synced),
         await overview.chapters_since(connection, seen.chapter_id),

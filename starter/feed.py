@@ -8,21 +8,35 @@ import typer
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import NOBODY_READS, SubscriptionState
-from fascicle.imports.feeds_opml import feeds_opml
-from fascicle.imports.wanted import title_text
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
-from starter import subscribing
-from starter.context import check_is_text, database_only, reach, run
-from starter.feed_import import import_command
+from starter.context import check_is_text, reach, reading, run
 from starter.feed_named import FeedRef, followed_feed, user_made
-from starter.feed_preview import preview
+from starter.lazy import LazyCommand, lazy_group
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.user import check_name, user_named
 
-app = typer.Typer(help="Feeds: blogs, podcasts and channels into people's inboxes.", no_args_is_help=True)
+# What reads feeds, which takes its time to load, is left alone by the other commands.
+LAZY = (
+    LazyCommand(
+        "import",
+        "starter.feed_import:import_command",
+        "Follow every feed of a list. Run it again to go on after an interruption; history is silent.",
+    ),
+    LazyCommand(
+        "preview",
+        "starter.feed_preview:preview",
+        "What a feed yields, or why it is none. Nothing is stored.",
+    ),
+)
+
+app = typer.Typer(
+    cls=lazy_group(LAZY),
+    help="Feeds: blogs, podcasts and channels into people's inboxes.",
+    no_args_is_help=True,
+)
 
 UserOption = Annotated[str, typer.Option("--user", help="Whose subscription.")]
 _COLUMNS = (
@@ -53,6 +67,7 @@ def subscribe(
     as_json: AsJson = False,
 ) -> None:
     """Follow a feed. What it lists already is history, unless asked for with --backfill."""
+    from starter import subscribing
 
     async def command() -> None:
         check_name(user)
@@ -102,6 +117,8 @@ def resume(feed: FeedRef, user: UserOption, as_json: AsJson = False) -> None:
 
 
 def _change(feed: str, user: str, state: SubscriptionState, word: str, as_json: bool) -> None:
+    from starter import subscribing
+
     async def command() -> None:
         async with reach() as r:
             user_id = await user_named(r.dependencies, user)
@@ -126,7 +143,7 @@ def list_feeds(
     """Who follows what, and how it goes."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await _optional_user(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await subscriptions.listing(connection, user_id)
@@ -145,9 +162,10 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else stdout.")] = None,
 ) -> None:
     """The feeds as OPML 2.0, with their folders, for any other reader."""
+    from fascicle.imports.feeds_opml import feeds_opml
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await _optional_user(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await subscriptions.names(connection, user_id)
@@ -203,6 +221,8 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(text: str | None) -> str | None:
+    from fascicle.imports.wanted import title_text
+
     if text is not None:
         check_is_text(text)
     return title_text(text)
@@ -211,7 +231,3 @@ def _line(text: str | None) -> str | None:
 def _folder(text: str | None) -> str | None:
     names = (_line(part) for part in (text or "").split("/"))
     return "/".join(name for name in names if name) or None
-
-
-app.command("import")(import_command)
-app.command("preview")(preview)

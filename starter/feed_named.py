@@ -11,7 +11,6 @@ from fascicle.storage import feed_list, library
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
 from starter.context import check_is_text
-from starter.subscribing import feed_address
 from starter.user import check_name, user_named
 
 FeedRef = Annotated[
@@ -71,6 +70,8 @@ def _ways(dependencies: Dependencies, wanted: str) -> list[Callable[[Row], bool]
 
 
 def _address(dependencies: Dependencies, wanted: str) -> str | None:
+    from starter.subscribing import feed_address
+
     try:
         return dependencies.feeds.address_of(feed_address(wanted))
     except UsageError:

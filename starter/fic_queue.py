@@ -3,24 +3,25 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from activities.discord_channel import is_discord_channel
-from activities.fic_desk import FicDesk, open_desk
+from activities.fic_plan import fic_policy
 from fascicle.domain.errors import UsageError
 from fascicle.domain.fic import FicView, JobState
 from fascicle.domain.fic_words import describe, duration
 from fascicle.runtime.channels import check_is_allowed
-from fascicle.runtime.notifier import check_channel, masked
 from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
-from starter.context import check_is_text, reach, run
+from starter.context import Reach, check_is_text, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in
 from starter.user import user_named
+
+if TYPE_CHECKING:
+    from activities.fic_desk import FicDesk
 
 FicUrl = Annotated[str, typer.Argument(metavar="URL", help="The fic's address, in any of its forms.")]
 UserOption = Annotated[str, typer.Option("--user", help="Who asks; made if there is no such user.")]
@@ -53,7 +54,7 @@ def add(
         if saved is not None and not saved.strip():
             raise UsageError("wrong_usage", f"{page} is empty. Save the page in your browser once more.")
         async with reach() as r:
-            view = await open_desk(r.dependencies, r.client).add(
+            view = await _open_desk(r).add(
                 url, user, note=note, tags=",".join(tags or []).split(","), page=saved, wait_seconds=wait
             )
             _tell_of(view, as_json)
@@ -96,11 +97,17 @@ def list_jobs(
     """The queue: those that wait, in their order, then those that are done."""
 
     async def command() -> None:
-        async with reach() as r:
-            user_id = None if user is None else await user_named(r.dependencies, user)
-            views = await open_desk(r.dependencies, r.client).queue(
-                limit, states=state, site=site, user_id=user_id
-            )
+        async with reading() as dependencies:
+            user_id = None if user is None else await user_named(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                views = await fic_view.listing(
+                    connection,
+                    fic_policy(dependencies.settings).distances,
+                    states=state,
+                    site=site,
+                    user_id=user_id,
+                    limit=limit,
+                )
         if as_json:
             print_json([_plain(view) for view in views])
         else:
@@ -115,7 +122,7 @@ def show(url: FicUrl, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with reach() as r:
-            view = await open_desk(r.dependencies, r.client).show(url)
+            view = await _open_desk(r).show(url)
             async with transaction(r.dependencies.engine) as connection:
                 people = await fic_view.subscribers(connection, view.key)
         if as_json:
@@ -184,10 +191,12 @@ def channel(
     as_json: AsJson = False,
 ) -> None:
     """Where the community is told what became of each fic; without a URL, show it."""
+    from activities.discord_channel import is_discord_channel
+    from fascicle.runtime.notifier import check_channel, masked
 
     async def command() -> None:
         async with reach() as r:
-            desk = open_desk(r.dependencies, r.client)
+            desk = _open_desk(r)
             if url is not None and off:
                 raise UsageError("wrong_usage", "Name a channel, or --off: one of both.")
             if url is not None:
@@ -205,10 +214,16 @@ def channel(
     run(command, as_json=as_json)
 
 
+def _open_desk(r: Reach) -> "FicDesk":
+    from activities.fic_desk import open_desk  # brings Temporal's SDK, which a list does not need
+
+    return open_desk(r.dependencies, r.client)
+
+
 @asynccontextmanager
-async def _desk() -> AsyncIterator[FicDesk]:
+async def _desk() -> "AsyncIterator[FicDesk]":
     async with reach() as r:
-        yield open_desk(r.dependencies, r.client)
+        yield _open_desk(r)
 
 
 def _tell_of(view: FicView, as_json: bool) -> None:

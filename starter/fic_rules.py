@@ -8,7 +8,6 @@ import typer
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.fic import Fic, FicKind, JobState, Verdict
 from fascicle.domain.ship_rule import ShipRules, judge
-from fascicle.runtime.ship_rules import load_ship_rules
 from starter.context import check_is_text, effective_settings, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line
@@ -49,6 +48,8 @@ def try_rules(
 
 
 def _load(file: Path | None) -> ShipRules:
+    from fascicle.runtime.ship_rules import load_ship_rules
+
     if file is None:
         return load_ship_rules(effective_settings().ship_rules)
     if not file.exists():

@@ -5,14 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from activities.request_desk import Asked
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ItemState
+from fascicle.domain.request import Asked
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.sites.sanitise import plain_line
 from fascicle.storage import inbox as inboxes
 from fascicle.storage.database import transaction
-from starter.context import database_only, reach, run
+from starter.context import database_only, reach, reading, run
 from starter.feed_named import FeedOption, feed_named, user_or_only_one
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
@@ -40,7 +39,7 @@ def inbox(
 
     async def command() -> None:
         wanted = _state(state)
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await user_named(dependencies, user)
             source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
             async with transaction(dependencies.engine) as connection:
@@ -64,7 +63,7 @@ def show(item: ItemId, user: UserOption = None, as_json: AsJson = False) -> None
     """All about one item, and where it was seen."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             person = await user_or_only_one(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 row = await inboxes.item(connection, item, person[0] if person else None)
@@ -194,6 +193,8 @@ def _length(row: dict[str, Any]) -> str | None:
 
 
 def _show(row: dict[str, Any]) -> None:
+    from fascicle.sites.sanitise import plain_line
+
     seen = row.pop("seen")
     for name in ("summary", "content"):
         row[name] = plain_line(row[name], longest=_LONGEST_TEXT) if row[name] else None

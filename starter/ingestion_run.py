@@ -11,9 +11,8 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, reach, run
+from starter.context import Reach, reach, reading, run
 from starter.feed_named import FeedOption, feed_named
-from starter.onboarding import ensure_workflow
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 
@@ -37,7 +36,7 @@ def list_runs(
     """Looks at feeds, newest first."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
             async with transaction(dependencies.engine) as connection:
                 rows = await runs.listing(connection, source_id=source_id, failed=failed, limit=limit)
@@ -54,7 +53,7 @@ def show(run_id: RunId, as_json: AsJson = False) -> None:
     """One look: what it found, how long it took, what failed."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             row = await _run(dependencies, run_id)
         if as_json:
             print_json(row)
@@ -104,6 +103,8 @@ async def _run(dependencies: Dependencies, run_id: int) -> dict[str, Any]:
 
 async def _replayed(r: Reach, row: dict[str, Any], wait: float) -> dict[str, Any] | None:
     """The run that came of it; None: not within the time."""
+    from starter.onboarding import ensure_workflow
+
     async with transaction(r.dependencies.engine) as connection:
         source = await sources.get(connection, row["source_id"])
         newest = await runs.newest_id(connection)

@@ -39,7 +39,7 @@ def lazy_group(lazy: Iterable[LazyCommand]) -> type[TyperGroup]:
 
     class LazyGroup(TyperGroup):
         def __init__(self, **attributes: Any) -> None:
-            super().__init__(**{**attributes, "commands": {**commands, **attributes["commands"]}})
+            super().__init__(**{**attributes, "commands": {**attributes["commands"], **commands}})
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             name, command, rest = super().resolve_command(ctx, args)

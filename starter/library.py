@@ -13,10 +13,10 @@ from fascicle.storage import chapter as chapters_table
 from fascicle.storage import library
 from fascicle.storage import notification as notifications_table
 from fascicle.storage.database import transaction
-from starter.context import database_only, run
-from starter.onboarding import series_named
+from starter.context import database_only, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
+from starter.source_named import series_named
 from starter.user import UserRef, checked_languages, checked_mode, user_named
 
 app = typer.Typer(
@@ -145,7 +145,7 @@ def list_entries(user: UserRef, as_json: AsJson = False) -> None:
     """What USER follows, and how far they have read."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await user_named(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await library.entries(connection, user_id)
@@ -172,7 +172,7 @@ def notifications(
     """What USER was told, newest first, and whether each message arrived."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             user_id = await user_named(dependencies, user)
             async with transaction(dependencies.engine) as connection:
                 rows = await notifications_table.of_user(connection, user_id, limit)
@@ -191,7 +191,7 @@ def chapters(series: SeriesRef, as_json: AsJson = False) -> None:
     """The chapters of SERIES in reading order, with where each can be read, and what is missing."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             series_id, _ = await series_named(dependencies, series)
             async with transaction(dependencies.engine) as connection:
                 rows = await chapters_table.of_series(connection, series_id)

@@ -23,8 +23,8 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
 from fascicle.storage.database import transaction
-from starter.context import check_is_text
 from starter.patience import patiently
+from starter.source_named import series_named
 from starter.starting import start_or_join, stop_workflow
 from workflows.source_state import SourceInput
 from workflows.sweep import SweepWorkflowInput
@@ -169,45 +169,6 @@ async def ensure_sweep(dependencies: Dependencies, client: Client, site: str) ->
             [SearchAttributePair(SearchAttributeKey.for_keyword("Site"), site)]
         ),
     )
-
-
-async def series_named(dependencies: Dependencies, wanted: str) -> tuple[str, str]:
-    """The one series of that id or title: its id and title."""
-    _check_not_empty(wanted, "series")
-    async with transaction(dependencies.engine) as connection:
-        found = await sources.find_series(connection, wanted)
-    if not found:
-        raise UsageError("unknown_series", f"There is no series {wanted!r}. See `fascicle source list`.")
-    if len(found) > 1:
-        choices = "\n".join(f"  {series_id}  {title}" for series_id, title in found)
-        raise UsageError("ambiguous_series", f"{wanted!r} fits several series; use an id:\n{choices}")
-    return found[0]
-
-
-async def source_named(dependencies: Dependencies, wanted: str) -> dict[str, Any]:
-    """The one source of that id, workflow id, URL or title."""
-    _check_not_empty(wanted, "source")
-    async with transaction(dependencies.engine) as connection:
-        listed = await sources.listing(connection)
-    wanted = wanted.removeprefix("source-")
-    for matches in (
-        lambda row: wanted in (row["id"], row["url"], row["site_key"]),
-        lambda row: row["title"].lower() == wanted.lower(),
-        lambda row: wanted.lower() in row["title"].lower(),
-    ):
-        found = [row for row in listed if matches(row)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            choices = "\n".join(f"  {row['id']}  {row['title']} ({row['site']})" for row in found)
-            raise UsageError("ambiguous_source", f"{wanted!r} fits several sources; use an id:\n{choices}")
-    raise UsageError("unknown_source", f"There is no source {wanted!r}. See `fascicle source list`.")
-
-
-def _check_not_empty(wanted: str, what: str) -> None:
-    check_is_text(wanted)
-    if not wanted.strip():
-        raise UsageError("wrong_usage", f"Which {what}? Give an id or a title. See `fascicle source list`.")
 
 
 async def _row(dependencies: Dependencies, source_id: str) -> dict[str, Any]:

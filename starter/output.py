@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 # A pipe has no width: nothing is folded for it.
@@ -105,6 +104,8 @@ def progress_bar(word: str, total: int | None) -> Iterator[Callable[[], None]]:
 
     `total` None: nobody knows yet.
     """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=errors, transient=True, disable=not errors.is_terminal,

@@ -1,21 +1,22 @@
 """`fascicle payload …`: the keys that encrypt what passes through Temporal (docs/encryption.md)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.payload_keys import PayloadKeys
-from fascicle.runtime.temporal import connect
 from fascicle.storage import payload_key
 from fascicle.storage.database import transaction
 from starter.context import database_only, run, temporal_is_named
 from starter.new_key import print_new_key
 from starter.options import AsJson
 from starter.output import print_json, print_line, print_note, print_table
-from starter.payload_use import KeyUse, find_use
+
+if TYPE_CHECKING:
+    from starter.payload_use import KeyUse
 
 app = typer.Typer(help="Keys that encrypt what passes through Temporal.", no_args_is_help=True)
 
@@ -108,7 +109,10 @@ async def _recorded(dependencies: Dependencies) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in await payload_key.listing(connection)}
 
 
-async def _uses(dependencies: Dependencies, most: int | None) -> Mapping[str, KeyUse]:
+async def _uses(dependencies: Dependencies, most: int | None) -> "Mapping[str, KeyUse]":
+    from fascicle.runtime.temporal import connect
+    from starter.payload_use import find_use
+
     if not temporal_is_named():
         raise UsageError("no_temporal", "Temporal is needed to look: fascicle up, or set TEMPORAL_ADDRESS.")
     client = await connect(dependencies.settings.payload)
@@ -118,7 +122,7 @@ async def _uses(dependencies: Dependencies, most: int | None) -> Mapping[str, Ke
 
 
 def _rows(
-    ours: PayloadKeys, recorded: Mapping[str, dict[str, Any]], uses: Mapping[str, KeyUse]
+    ours: PayloadKeys, recorded: Mapping[str, dict[str, Any]], uses: "Mapping[str, KeyUse]"
 ) -> list[dict[str, Any]]:
     """Those here in their order, then those on record, then strangers met in a history."""
     met = [key_id for use in uses.values() for key_id in use.by_key]

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import CHECKED, PostState, check_post
@@ -14,11 +13,14 @@ from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
 from starter import post_options as options
 from starter.account import account_named
-from starter.context import check_is_text, database_only, reach, run
+from starter.context import check_is_text, database_only, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.post_changes import change_at, change_now, changing, found_post, future_of, tell_of
 from starter.posting import NewPost, create_post
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 app = typer.Typer(help="Posts: art that goes out at its time, once.", no_args_is_help=True)
 
@@ -196,7 +198,7 @@ def resolve(
     if (published is not None) + again + upload_anew != 1:
         raise typer.BadParameter("choose one of --published URL, --retry, --upload-anew")
 
-    async def change(connection: AsyncConnection, _: datetime) -> None:
+    async def change(connection: "AsyncConnection", _: datetime) -> None:
         if published is not None:
             await posts.resolve_published(connection, post, published)
         else:
@@ -217,7 +219,7 @@ def list_posts(
     """Posts, the latest times first."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             account_id = None if account is None else await account_named(dependencies, account)
             async with transaction(dependencies.engine) as connection:
                 rows = await posts.listing(connection, account_id=account_id, state=state, limit=limit)
@@ -236,7 +238,7 @@ def show(post: PostRef, as_json: AsJson = False) -> None:
     """All about a post: its files, and what happened to it."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             found = await found_post(dependencies, post)
         if as_json:
             print_json(found)

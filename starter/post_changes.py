@@ -2,11 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from activities.looking_after import look_after_post
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import PostState
 from fascicle.domain.times import future_time
@@ -15,6 +12,9 @@ from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
 from starter.context import Reach, check_is_text, reach, run
 from starter.output import plain, print_json, print_line, print_note
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 def post_hints(settled_badly: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -36,7 +36,7 @@ def post_hints(settled_badly: Sequence[Mapping[str, Any]], waiting: Sequence[Map
 
 
 def change_at(
-    post: str, time: str, as_json: bool, change: Callable[[AsyncConnection, datetime], Awaitable[None]]
+    post: str, time: str, as_json: bool, change: "Callable[[AsyncConnection, datetime], Awaitable[None]]"
 ) -> None:
     async def command() -> None:
         async with reach() as r:
@@ -49,7 +49,7 @@ def change_at(
 
 
 def change_now(
-    post: str, as_json: bool, change: Callable[[AsyncConnection, datetime], Awaitable[None]]
+    post: str, as_json: bool, change: "Callable[[AsyncConnection, datetime], Awaitable[None]]"
 ) -> None:
     async def command() -> None:
         async with reach() as r:
@@ -60,8 +60,10 @@ def change_now(
     run(command)
 
 
-async def changing(r: Reach, post: str, change: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+async def changing(r: Reach, post: str, change: "Callable[[AsyncConnection], Awaitable[None]]") -> None:
     """The row first; should this process die before the workflow hears of it, reconciliation tells it."""
+    from activities.looking_after import look_after_post
+
     async with transaction(r.dependencies.engine) as connection:
         await change(connection)
     found = await found_post(r.dependencies, post)

@@ -33,7 +33,7 @@ from fascicle.domain.names import (
     request_workflow_id,
     source_workflow_id,
 )
-from fascicle.runtime.correlation import correlated
+from fascicle.runtime.correlation_id import correlated
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import unfinished

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from activities.request_desk import Asked, open_request_desk
-from fascicle.domain.request import RequestStatus
+from fascicle.domain.request import Asked, RequestStatus
 from fascicle.storage import library
 from fascicle.storage import request_work as works
 from fascicle.storage.database import transaction
-from starter.context import Reach, check_is_text, database_only, reach, run
+from starter.context import Reach, check_is_text, reach, reading, run
 from starter.options import AsJson
 from starter.output import errors, plain, print_facts, print_json, print_line, print_note, print_table
 from starter.request_view import (
@@ -25,6 +24,8 @@ from starter.request_view import (
 )
 from starter.user import user_named
 
+if TYPE_CHECKING:
+    from activities.request_desk import RequestDesk
 app = typer.Typer(help="Requests: pages that are summarised.", no_args_is_help=True)
 
 RequestId = Annotated[str, typer.Argument(metavar="ID", help="The request's id.")]
@@ -69,7 +70,7 @@ async def submit(r: Reach, asked: Asked, *, as_json: bool) -> None:
         if errors.is_terminal and not as_json:
             print_note(f"Waiting for request {request_id}. Ctrl-C leaves it to itself.")
 
-    received = await open_request_desk(r.dependencies, r.client).submit(asked, on_wait)
+    received = await _desk(r).submit(asked, on_wait)
     tell_of(received, waited=asked.wait_seconds, as_json=as_json)
     view = received.view
     if asked.user is not None and not view.finished:
@@ -95,11 +96,10 @@ def list_requests(
     """Requests, newest first."""
 
     async def command() -> None:
-        async with reach() as r:
-            user_id = None if user is None else await user_named(r.dependencies, user)
-            views = await open_request_desk(r.dependencies, r.client).listing(
-                statuses=status or (), user_id=user_id, limit=limit
-            )
+        async with reading() as dependencies:
+            user_id = None if user is None else await user_named(dependencies, user)
+            async with transaction(dependencies.engine) as connection:
+                views = await works.views(connection, statuses=status or (), user_id=user_id, limit=limit)
         if as_json:
             print_json([request_facts(view) for view in views])
         else:
@@ -115,7 +115,7 @@ def show(request_id: RequestId, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with reach() as r:
-            view = await open_request_desk(r.dependencies, r.client).show(request_id)
+            view = await _desk(r).show(request_id)
             async with transaction(r.dependencies.engine) as connection:
                 people = await works.subscribers(connection, request_id)
         if as_json:
@@ -136,7 +136,7 @@ def retry(request_id: RequestId, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with reach() as r:
-            received = await open_request_desk(r.dependencies, r.client).retry(request_id)
+            received = await _desk(r).retry(request_id)
         tell_of(received, as_json=as_json)
 
     run(command, as_json=as_json)
@@ -148,7 +148,7 @@ def cancel(request_id: RequestId, as_json: AsJson = False) -> None:
 
     async def command() -> None:
         async with reach() as r:
-            view = await open_request_desk(r.dependencies, r.client).cancel(request_id)
+            view = await _desk(r).cancel(request_id)
         print_json(request_facts(view)) if as_json else print_line(f"Cancelled {plain(request_id)}")
 
     run(command, as_json=as_json)
@@ -162,7 +162,7 @@ def spending(
     """What models cost, by day (UTC), and what a day may cost."""
 
     async def command() -> None:
-        async with database_only() as dependencies:
+        async with reading() as dependencies:
             async with transaction(dependencies.engine) as connection:
                 rows = await works.spending(connection, days)
             settings = dependencies.settings
@@ -192,6 +192,12 @@ def spending(
         )
 
     run(command, as_json=as_json)
+
+
+def _desk(r: Reach) -> "RequestDesk":
+    from activities.request_desk import open_request_desk  # brings Temporal's SDK, which a list does not need
+
+    return open_request_desk(r.dependencies, r.client)
 
 
 def request_hints(rows: Sequence[dict[str, Any]]) -> list[str]:

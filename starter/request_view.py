@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from activities.request_desk import Received, Reception
 from fascicle.domain.item_words import shortened
-from fascicle.domain.request import RequestStatus, RequestView
+from fascicle.domain.request import Received, Reception, RequestStatus, RequestView
 from fascicle.domain.urls import address_title
 from starter.output import ago, plain, print_json, print_line, print_pairs, print_prose
 

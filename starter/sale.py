@@ -9,7 +9,7 @@ from fascicle.domain.automation_defaults import price_in_words
 from fascicle.domain.errors import UsageError
 from fascicle.storage import sale as sales
 from fascicle.storage.database import transaction
-from starter.context import check_is_text, database_only, run
+from starter.context import check_is_text, database_only, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 
@@ -33,7 +33,7 @@ def list_sales(
         if state not in _STATES:
             raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
         wanted = None if state == "all" else state
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await sales.listing(connection, state=wanted, limit=limit)
         if as_json:
             print_json(rows)

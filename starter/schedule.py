@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from temporalio.client import (
-    Client,
-    ScheduleActionExecutionStartWorkflow,
-    ScheduleActionStartWorkflow,
-    ScheduleDescription,
-    WorkflowExecutionStatus,
-)
-from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.names import SCHEDULES
-from starter.context import is_about_namespace, reach, run
+from starter.context import reading, run, temporal_client
 from starter.options import AsJson
 from starter.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, ScheduleDescription
 
 app = typer.Typer(help="The periodic work.", no_args_is_help=True)
 
@@ -33,8 +28,9 @@ def list_schedules(as_json: AsJson = False) -> None:
     """All schedules: what they start and how often, the last run and the next."""
 
     async def command() -> None:
-        async with reach() as r:
-            rows = [row for name in SCHEDULES if (row := await describe(r.client, name))]
+        async with reading() as dependencies:
+            client = await temporal_client(dependencies)
+            rows = [row for name in SCHEDULES if (row := await describe(client, name))]
         if as_json:
             print_json(rows)
         else:
@@ -43,8 +39,12 @@ def list_schedules(as_json: AsJson = False) -> None:
     run(command)
 
 
-async def describe(client: Client, name: str) -> dict[str, Any] | None:
+async def describe(client: "Client", name: str) -> dict[str, Any] | None:
     """What is to know of a schedule; None where it has not been made yet."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    from starter.temporal_words import is_about_namespace
+
     try:
         found = await client.get_schedule_handle(name).describe()
     except RPCError as error:
@@ -54,7 +54,9 @@ async def describe(client: Client, name: str) -> dict[str, Any] | None:
     return {**_plan(name, found), **await _last_run(client, found)}
 
 
-def _plan(name: str, found: ScheduleDescription) -> dict[str, Any]:
+def _plan(name: str, found: "ScheduleDescription") -> dict[str, Any]:
+    from temporalio.client import ScheduleActionStartWorkflow
+
     action, state, info = found.schedule.action, found.schedule.state, found.info
     assert isinstance(action, ScheduleActionStartWorkflow)
     every = sum((interval.every for interval in found.schedule.spec.intervals), timedelta())
@@ -70,7 +72,10 @@ def _plan(name: str, found: ScheduleDescription) -> dict[str, Any]:
     }
 
 
-async def _last_run(client: Client, found: ScheduleDescription) -> dict[str, Any]:
+async def _last_run(client: "Client", found: "ScheduleDescription") -> dict[str, Any]:
+    from temporalio.client import ScheduleActionExecutionStartWorkflow, WorkflowExecutionStatus
+    from temporalio.service import RPCError, RPCStatusCode
+
     if not found.info.recent_actions:
         return {"last_run_at": None, "last_status": None, "last_result": None}
     latest = found.info.recent_actions[-1]

@@ -18,11 +18,12 @@ from fascicle.runtime.temporal import (
     register_search_attributes,
 )
 from fascicle.storage.database import upgrade
-from starter.context import SILENT, Reach, database_only, run, temporal_client
+from starter.context import Reach, database_only, run, temporal_client
 from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note
 from starter.rebuilding import rebuild
 from starter.schedules import ensure_schedules
+from starter.temporal_words import SILENT
 
 T = TypeVar("T")
 PAUSE_SECONDS = 1.0

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.chapter import Upload
 from fascicle.domain.chapter_key import assign_keys
@@ -15,17 +14,20 @@ from fascicle.domain.chapter_title import key_of_title
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
 from fascicle.runtime.dependencies import Dependencies, build_sites, standalone_http, surroundings
-from fascicle.runtime.http import HttpClient
 from fascicle.runtime.settings import Settings
-from fascicle.sites.base import Sites, SweepableSite
-from fascicle.sites.declarative import DeclarativeSite, build_site
-from fascicle.sites.fic import AO3_GATE
 from fascicle.storage import fic_job
 from fascicle.storage import gate as gates
 from fascicle.storage.database import transaction
 from starter.context import check_is_text, database_only, effective_settings, run, usable_dependencies
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from fascicle.runtime.http import HttpClient
+    from fascicle.sites.base import Sites
+    from fascicle.sites.declarative import DeclarativeSite
 
 app = typer.Typer(help="Sites, and the adapters that describe them.", no_args_is_help=True)
 
@@ -61,6 +63,7 @@ def try_adapter(
     as_json: AsJson = False,
 ) -> None:
     """Read a series with an adapter and show what it finds. Nothing is stored."""
+    from fascicle.sites.declarative import build_site
 
     async def command() -> None:
         parse_http_url(url)
@@ -133,8 +136,10 @@ def _paused(site: str, reason: str) -> str:
     return f"paused{f': {reason.strip()}' if reason.strip() else ''} (fascicle site resume {site})"
 
 
-async def _floor(dependencies: Dependencies, connection: AsyncConnection, name: str) -> float:
+async def _floor(dependencies: Dependencies, connection: "AsyncConnection", name: str) -> float:
     """How often the site may be asked; or the news that there is none of that name."""
+    from fascicle.sites.fic import AO3_GATE
+
     check_is_text(name)
     floors = {site.gate.name: site.gate.policy.floor for site in dependencies.sites}
     floors[AO3_GATE] = dependencies.settings.ao3_interval_seconds
@@ -148,7 +153,7 @@ async def _floor(dependencies: Dependencies, connection: AsyncConnection, name: 
 
 
 @asynccontextmanager
-async def _http(settings: Settings) -> AsyncIterator[HttpClient]:
+async def _http(settings: Settings) -> "AsyncIterator[HttpClient]":
     """Through the gates of the stack that runs, so that a try does not crowd its polls; else on its own."""
     if settings.database_url is None:
         async with standalone_http(settings) as http:
@@ -158,7 +163,10 @@ async def _http(settings: Settings) -> AsyncIterator[HttpClient]:
             yield dependencies.http
 
 
-def _listed(sites: Sites) -> Iterator[dict[str, Any]]:
+def _listed(sites: "Sites") -> Iterator[dict[str, Any]]:
+    from fascicle.sites.base import SweepableSite
+    from fascicle.sites.declarative import DeclarativeSite
+
     for site in sites:
         is_described = isinstance(site, DeclarativeSite)
         yield {
@@ -184,7 +192,9 @@ def _yes_or_no(answer: bool | None) -> str | None:
     return None if answer is None else "yes" if answer else "no"
 
 
-async def _try_out(site: DeclarativeSite, key: str, pages: int) -> dict[str, Any]:
+async def _try_out(site: "DeclarativeSite", key: str, pages: int) -> dict[str, Any]:
+    from fascicle.sites.base import SweepableSite
+
     info = await site.series(key)
     uploads: list[Upload] = []
     skipped: Counter[str] = Counter()
@@ -223,7 +233,7 @@ def _with_keys(uploads: list[Upload], *, per_volume: bool) -> list[dict[str, Any
     ]
 
 
-def _never_filled(site: DeclarativeSite, uploads: list[Upload]) -> list[str]:
+def _never_filled(site: "DeclarativeSite", uploads: list[Upload]) -> list[str]:
     """Fields the file describes and no chapter has."""
     gives = {"id": ("upload_id",), "label": ("number", "title")}
     return [

@@ -2,27 +2,38 @@
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from temporalio.client import Client, WorkflowQueryFailedError, WorkflowQueryRejectedError
-from temporalio.service import RPCError, RPCStatusCode
 
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gaps import describe
 from fascicle.domain.names import FEED_SITE, source_workflow_id
-from fascicle.runtime.correlation import current_correlation_id
+from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.storage import chapter as chapters_table
 from fascicle.storage import source as sources
 from fascicle.storage.database import transaction
-from starter.context import Reach, database_only, is_about_namespace, reach, refusal, run
-from starter.onboarding import add_source, ensure_workflow, source_named
+from starter.context import Reach, reach, reading, run
+from starter.lazy import LazyCommand, lazy_group
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
-from starter.starting import stop_workflow
+from starter.source_named import source_named
 
-app = typer.Typer(help="Sources: series on a site that are polled.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+LAZY = (
+    LazyCommand(
+        "import",
+        "starter.import_command:import_file",
+        "Follow every series of a file. Run it again to go on after an interruption; history is silent.",
+    ),
+)
+
+app = typer.Typer(
+    cls=lazy_group(LAZY), help="Sources: series on a site that are polled.", no_args_is_help=True
+)
 
 SourceRef = Annotated[str, typer.Argument(help="A source's id, URL or title.")]
 
@@ -43,6 +54,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Follow the series behind a URL. Its history is stored silently."""
+    from starter.onboarding import add_source
 
     async def command() -> None:
         check_languages(language or [])
@@ -73,7 +85,7 @@ def list_sources(as_json: AsJson = False) -> None:
     """All sources with their cadence, circuit and next check."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await sources.listing(connection)
         if as_json:
             print_json(rows)
@@ -165,6 +177,7 @@ def priority(
 @app.command("remove")
 def remove(source: SourceRef) -> None:
     """Stop following. What was stored stays; adding the URL again picks it up."""
+    from starter.starting import stop_workflow
 
     async def command() -> None:
         async with reach() as r:
@@ -191,6 +204,8 @@ async def _signalled(source: str, signal: str, argument: str | None, done: str) 
 
 
 async def _signal(r: Reach, row: dict[str, Any], signal: str, argument: str | None) -> None:
+    from starter.onboarding import ensure_workflow
+
     handle = await ensure_workflow(r.dependencies, r.client, row["id"])
     await handle.signal(signal, args=[] if argument is None else [argument])
 
@@ -202,8 +217,13 @@ async def _gaps(r: Reach, row: dict[str, Any]) -> list[Any]:
         return list(await chapters_table.gaps(connection, row["series_id"]))
 
 
-async def workflow_status(client: Client, source_id: str) -> dict[str, Any]:
+async def workflow_status(client: "Client", source_id: str) -> dict[str, Any]:
     """What the workflow says of itself, or why it does not."""
+    from temporalio.client import WorkflowQueryFailedError, WorkflowQueryRejectedError
+    from temporalio.service import RPCError, RPCStatusCode
+
+    from starter.temporal_words import is_about_namespace, refusal
+
     handle = client.get_workflow_handle(source_workflow_id(source_id))
     try:
         answer: dict[str, Any] = await handle.query("status", rpc_timeout=_QUERY_PATIENCE)

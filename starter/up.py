@@ -9,12 +9,8 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 import typer
-from temporalio.client import Client
 
-from fascicle.domain.errors import PermanentError
-from fascicle.domain.names import MAIN_QUEUE, SEARCH_ATTRIBUTES
-from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.deployment import make_current, make_unversioned_current
+from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.embedded import (
     Command,
     DataFolder,
@@ -25,19 +21,15 @@ from fascicle.runtime.embedded import (
     Supervisor,
     http_status,
 )
-from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
-from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
-from fascicle.storage.database import upgrade
-from starter.context import KEYS_ARE_SET, demo_folder, run, temporal_is_named, usable_dependencies
+from fascicle.storage.database import open_reading_engine
+from starter.context import KEYS_ARE_SET, demo_folder, run, temporal_is_named
 from starter.events import follow_events, say
 from starter.output import leave, plain
+from starter.prepared import Preparation
 from starter.published import own_settings
-from starter.rebuilding import rebuild
-from starter.schedules import ensure_schedules
 
-_LOOK_AGAIN_SECONDS = 2.0
 # A worker waits a minute for its servers before it gives up and says why.
 _WORKER_READY_SECONDS = 75.0
 # Without the folder a person stands in: a worker.py of theirs must not be taken for ours.
@@ -110,15 +102,19 @@ class Stack:
             await self._start_servers()
             # The children and the CLI find the servers in the environment; so do we.
             self._settings = load_settings()
-            dependencies = await cleanup.enter_async_context(usable_dependencies(self._settings))
-            await upgrade(dependencies.engine)
-            watching = asyncio.create_task(follow_events(dependencies.engine, self._stop))
-            cleanup.push_async_callback(self._end, watching)
-            await self._prepare_and_start_worker(dependencies)
+            await self._prepare_and_start_worker(cleanup)
         except ProcessNotReady as error:
             remedy = _REMEDIES[self._starting].format(self._folder.path)
             raise ProcessNotReady(f"{error}\n{remedy}") from error
         self._print_addresses()
+
+    async def _follow_events(self, cleanup: AsyncExitStack) -> None:
+        url = self._settings.database_url
+        assert url is not None, "the servers have been started"
+        engine = open_reading_engine(url.get_secret_value())
+        cleanup.push_async_callback(engine.dispose)
+        watching = asyncio.create_task(follow_events(engine, self._stop))
+        cleanup.push_async_callback(self._end, watching)
 
     async def _end(self, watching: asyncio.Task[None]) -> None:
         self._stop.set()
@@ -194,53 +190,43 @@ class Stack:
 
         await self._supervisor.start(Command(name="simulator", argv=argv, ready=ready))
         self._published["simulator"] = f"http://127.0.0.1:{port}"
-        from starter.demo import demo_environment  # every command would wait for the simulator's models
+        from starter.demo_environment import demo_environment  # takes models of the simulator's
 
         for name, value in demo_environment(f"http://127.0.0.1:{port}", os.environ).items():
             self._announce(name, value)
 
-    async def _prepare_and_start_worker(self, dependencies: Dependencies) -> None:
-        await self._agree_on_keys(dependencies)
-        client = await connect(self._settings.payload)
-        await register_search_attributes(client)
-        if "web_ui" in self._published:
-            await keep_history(client, self._settings.history_days)
-        await self._start_worker()
-        if dependencies.settings.worker_versioning:  # it is the only one: there is nobody to hand over from
-            await make_current(client, dependencies.settings)
-        elif "web_ui" in self._published:  # switched off again: else nobody would get any work
-            await make_unversioned_current(client, MAIN_QUEUE)
-        await ensure_schedules(client, dependencies.settings)
-        refused: list[str] = []
-        await rebuild(dependencies, client, refused=refused)
-        for line in refused:
-            say("warning", f"Temporal does not take {line}", "yellow")
-        self._folder.publish({**own_settings(), **self._published})
-        if self._demo:
-            await self._show_demo(dependencies, client)
+    async def _prepare_and_start_worker(self, cleanup: AsyncExitStack) -> None:
+        """By a process of its own, which needs more memory than all that stays here."""
+        simulator = self._published.get("simulator")
+        helper = Preparation(
+            own_temporal="web_ui" in self._published,
+            simulator=None if simulator is None else str(simulator),
+            shelf=self._shelf,
+        )
+        async with helper:
+            async for news in helper.news():
+                await self._heed(news, helper, cleanup)
 
-    async def _agree_on_keys(self, dependencies: Dependencies) -> None:
-        """The servers stay up meanwhile: `fascicle payload` in another shell may be what helps."""
-        told = ""
-        while True:
-            try:
-                return await agree_on_keys(dependencies.engine, self._settings.payload)
-            except PermanentError as error:
-                if error.message != told:
-                    told = error.message
-                    self._folder.publish({**own_settings(), **self._published})
-                    say("waiting", plain(told), "red")
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
-
-    async def _show_demo(self, dependencies: Dependencies, client: Client) -> None:
-        from starter.demo import onboard_demo, write_shelf
-        from starter.demo_art import ARTIST
-
-        simulator, every = str(self._published["simulator"]), self._settings.demo_release_seconds
-        count = await onboard_demo(dependencies, client, simulator)
-        told = f"{count} series, a new chapter every {every:g} s; {ARTIST} publishes now and then"
-        say("demo", told, "cyan")
-        self._shelved = await write_shelf(simulator, self._shelf)
+    async def _heed(self, news: dict[str, Any], helper: Preparation, cleanup: AsyncExitStack) -> None:
+        match news:
+            case {"step": "schema"}:
+                await self._follow_events(cleanup)
+            case {"step": "worker"}:
+                await self._start_worker()
+                await helper.go_on()
+            case {"step": "stack"}:
+                self._folder.publish({**own_settings(), **self._published})
+            case {"waiting": why}:  # `fascicle payload` in another shell may be what helps
+                self._folder.publish({**own_settings(), **self._published})
+                say("waiting", plain(why), "red")
+            case {"warning": text}:
+                say("warning", plain(text), "yellow")
+            case {"series": count, "artist": artist}:
+                every = self._settings.demo_release_seconds
+                told = f"{count} series, a new chapter every {every:g} s; {artist} publishes now and then"
+                say("demo", told, "cyan")
+            case {"shelved": count}:
+                self._shelved = count
 
     async def _start_worker(self) -> None:
         self._say_starting("the worker")

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.channels import check_is_allowed
+from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
 from fascicle.runtime.dependencies import Dependencies
-from fascicle.runtime.notifier import check_channel, masked
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
 from fascicle.storage.database import transaction
-from starter.context import check_is_text, database_only, run
+from starter.context import check_is_text, database_only, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_table
 from starter.source import check_languages
@@ -68,9 +67,9 @@ def list_users(as_json: AsJson = False) -> None:
     """All users; the secrets in their channels are masked."""
 
     async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await library.users(connection)
-        rows = [{**row, "channels": [masked(url) for url in row["channels"]]} for row in rows]
+        rows = [{**row, "channels": [_masked(url) for url in row["channels"]]} for row in rows]
         if as_json:
             print_json(rows)
             return
@@ -78,6 +77,16 @@ def list_users(as_json: AsJson = False) -> None:
         print_table(columns, rows, empty="No users: fascicle user add NAME")
 
     run(command)
+
+
+def _masked(url: str) -> str:
+    """Apprise, which is slow to load, is asked only about kinds that are not common."""
+    kind = url.partition("://")[0]
+    if kind in SAFE_SCHEMAS:
+        return f"{kind}://…"
+    from fascicle.runtime.notifier import masked
+
+    return masked(url)
 
 
 @app.command("set")
@@ -155,6 +164,8 @@ def checked_languages(languages: list[str]) -> list[str] | None:
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
+    from fascicle.runtime.notifier import check_channel
+
     kinds = check_channel(url)
     if not trusted:
         check_is_allowed(url, kinds, settings.channel_schemas)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from activities.request_desk import Asked, Received, RequestDesk
-from fascicle.domain.request import RequestView
+from activities.request_desk import RequestDesk
+from fascicle.domain.request import Asked, Received, RequestView
 from simulator.press import ArticleSpec
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from fascicle.domain.article_words import CHALLENGES, ERRORS, LISTINGS, LOGINS, Signs
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.item_words import count_words
+from fascicle.domain.request_rule import MIN_WORDS
 from fascicle.domain.urls import place
 
-MIN_WORDS = 40
 # Pages that are no articles say little else; articles *about* such pages say more.
 _WORDS_OF_A_NOTICE = 150
 _WORDS_OF_A_TEASER = 250

@@ -54,21 +54,6 @@ PROGRESS = {Stage.EXTRACTING: 5, Stage.SUMMARIZING: 30, Stage.VALIDATING: 85, St
 DONE = 100
 
 
-@dataclass(frozen=True)
-class RetryRule:
-    """How often a stage is tried, and how long it rests in between (R3)."""
-
-    attempts: int
-    base_seconds: float
-    max_seconds: float
-    jitter: float
-
-    def delay(self, failures: int, draw: float) -> float:
-        """Seconds after the n-th failure; `draw` is -1 to 1."""
-        rest = min(self.max_seconds, self.base_seconds * 2.0 ** (failures - 1))
-        return rest * (1 + self.jitter * draw)
-
-
 class RequestView(BaseModel):
     """All about one, for people and programs."""
 
@@ -102,6 +87,37 @@ class RequestView(BaseModel):
     @property
     def finished(self) -> bool:
         return self.status not in OPEN
+
+
+class Reception(StrEnum):
+    """What became of asking."""
+
+    STARTED = "started"
+    JOINED = "joined"
+    """Somebody asked for the same page, and it is being read."""
+    CACHED = "cached"
+    """The page was summarised before."""
+    RETRIED = "retried"
+    """It failed before; what had been done then is not done again."""
+    LOCK_HELD = "lock_held"
+    """That very request is being worked on."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    url: str
+    user: str | None = None
+    refresh: bool = False
+    request_id: str | None = None
+    """A program's own: asked twice, it is one request."""
+    item_id: int | None = None
+    wait_seconds: float = 0
+
+
+@dataclass(frozen=True)
+class Received:
+    reception: Reception
+    view: RequestView
 
 
 def is_request_id(text: str) -> bool:

@@ -1,15 +1,13 @@
 """One id from the first command to the last message (O3).
 
 It travels in a header of Temporal's: from a client to a workflow, on to its activities, children, signals
-and further runs. Within a process it is bound to the log's context; there an activity's client finds it.
+and further runs. Within a process an activity's client finds it in the context
+(`fascicle.runtime.correlation_id`).
 """
 
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
-import structlog
 from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
@@ -46,34 +44,21 @@ from temporalio.worker import (
 from temporalio.worker import Interceptor as WorkerInterceptor
 
 from fascicle.domain.names import new_id
+from fascicle.runtime.correlation_id import (
+    correlate_for_good,
+    correlated,
+    current_correlation_id,
+    is_correlation_id,
+)
 from fascicle.runtime.logs import get_logger
 
 HEADER = "fascicle-correlation-id"
-_LOG_NAME = "correlation_id"
 _ATTRIBUTE = SearchAttributeKey.for_keyword("CorrelationId")
-_VALID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 
 log = get_logger("fascicle.signal")
 
 Headers = Mapping[str, Payload]
 Attributes = SearchAttributes | TypedSearchAttributes | None
-
-
-def is_correlation_id(text: str) -> bool:
-    """Whether it may stand in logs, headers and filters of the Web UI as it is."""
-    return _VALID.fullmatch(text) is not None
-
-
-def current_correlation_id() -> str | None:
-    found = structlog.contextvars.get_contextvars().get(_LOG_NAME)
-    return None if found is None else str(found)
-
-
-@contextmanager
-def correlated(correlation_id: str) -> Iterator[None]:
-    """What happens within belongs to that id: log lines, and workflows that are started."""
-    with structlog.contextvars.bound_contextvars(**{_LOG_NAME: correlation_id}):
-        yield
 
 
 class CorrelationInterceptor(ClientInterceptor, WorkerInterceptor):
@@ -182,7 +167,7 @@ def _id_of_workflow() -> str:
 def _bind_for_good() -> None:
     """Each of a workflow's tasks has a context of its own. Unbinding would fail: what is evicted from the
     cache ends in another context than it began in."""
-    structlog.contextvars.bind_contextvars(**{_LOG_NAME: _id_of_workflow()})
+    correlate_for_good(_id_of_workflow())
 
 
 def _log_who_asked(event: str, headers: Headers, **asked: str) -> None:

@@ -1,67 +1,171 @@
-"""The one builder: settings in, everything that does I/O out. Tests build their own."""
+"""The one builder: settings in, everything that does I/O out. Tests build their own.
+
+A part is built, and its code imported, where it is first used: a command that lists what the database has
+needs neither the sites nor an HTTP client, and should not wait for them.
+"""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.ao3 import is_archive
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import page_host
-from fascicle.runtime.http import GateBook, Gated, HouseGate, HttpClient, HttpLimits
-from fascicle.runtime.local_gates import LocalGates
-from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.settings import Settings
-from fascicle.runtime.ssrf import HostGuard
-from fascicle.runtime.tokens import Tokens
-from fascicle.sites.articles import FIRECRAWL_CLOUD, Articles, Firecrawl
-from fascicle.sites.base import ChapterSite, Sites
-from fascicle.sites.declarative import Surroundings, load_folder
-from fascicle.sites.deviantart import DeviantArt
-from fascicle.sites.deviantart_oauth import DeviantArtOAuth
-from fascicle.sites.discord import Discord
-from fascicle.sites.fanficfare import FanFicFare
-from fascicle.sites.feeds.client import Feeds
-from fascicle.sites.feeds.reader import FeedReader
-from fascicle.sites.fic import AO3_GATE, Ao3, OtherFicSites
-from fascicle.sites.llm import OPENROUTER, LanguageModel
-from fascicle.sites.mangadex import MangaDex
-from fascicle.sites.mangaplus import MangaPlus
-from fascicle.sites.pages import Pages
-from fascicle.sites.weebcentral import WeebCentral
-from fascicle.storage.database import open_engine
-from fascicle.storage.gate import Gates, GateWatch
-from fascicle.storage.objects import ObjectStore, ObjectStoreOptions, open_object_store
-from fascicle.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from fascicle.runtime.http import GateBook, HouseGate, HttpClient
+    from fascicle.runtime.notifier import Notifier
+    from fascicle.runtime.tokens import Tokens
+    from fascicle.sites.articles import Articles, Firecrawl
+    from fascicle.sites.base import ChapterSite, Sites
+    from fascicle.sites.declarative import Surroundings
+    from fascicle.sites.deviantart import DeviantArt
+    from fascicle.sites.deviantart_oauth import DeviantArtOAuth
+    from fascicle.sites.discord import Discord
+    from fascicle.sites.feeds.client import Feeds
+    from fascicle.sites.fic import Ao3, OtherFicSites
+    from fascicle.sites.llm import LanguageModel
+    from fascicle.sites.pages import Pages
+    from fascicle.storage.gate import Gates, GateWatch
+    from fascicle.storage.objects import ObjectStore, ObjectStoreOptions
+    from fascicle.storage.vault import Vault
 
 Clock = Callable[[], datetime]
 
 
-@dataclass(frozen=True)
 class Dependencies:
-    settings: Settings
-    engine: AsyncEngine
-    http: HttpClient
-    sites: Sites
-    notifier: Notifier
-    clock: Clock
-    vault: Vault
-    oauth: DeviantArtOAuth
-    tokens: Tokens
-    deviantart: DeviantArt
-    objects: ObjectStore
-    ao3: Ao3
-    other_fics: OtherFicSites
-    discord: Discord
-    feeds: Feeds
-    pages: Pages
-    articles: Articles
-    language_model: LanguageModel | None
-    """None: summaries are extractive."""
+    """Everything that does I/O. No part opens a connection before it is asked for something."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engine: "AsyncEngine",
+        clock: Clock,
+        cleanup: AsyncExitStack,
+        gate_watch: "GateWatch | None" = None,
+    ) -> None:
+        """`cleanup` closes the parts that were built, the last one first."""
+        self.settings = settings
+        self.engine = engine
+        self.clock = clock
+        self._cleanup = cleanup
+        self._gate_watch = gate_watch
+
+    @cached_property
+    def http(self) -> "HttpClient":
+        http = _http_client(self.settings, self._gates, archive_gate(self.settings))
+        self._cleanup.push_async_callback(http.aclose)
+        return http
+
+    @cached_property
+    def sites(self) -> "Sites":
+        return build_sites(self.settings, self.http)
+
+    @cached_property
+    def notifier(self) -> "Notifier":
+        from fascicle.runtime.notifier import Notifier
+        from fascicle.runtime.ssrf import HostGuard
+
+        guard = HostGuard(self.settings.allow_hosts)
+        notifier = Notifier(guard, concurrency=self.settings.max_concurrent_deliveries)
+        self._cleanup.callback(notifier.close)
+        return notifier
+
+    @cached_property
+    def vault(self) -> "Vault":
+        return build_vault(self.settings)
+
+    @cached_property
+    def oauth(self) -> "DeviantArtOAuth":
+        return _oauth(self.settings, self.http)
+
+    @cached_property
+    def tokens(self) -> "Tokens":
+        from fascicle.runtime.tokens import Tokens
+
+        at_once = min(4, max(1, self.settings.database_pool // 2))
+        tokens = Tokens(self.engine, self.vault, self.oauth, renewals_at_once=at_once)
+        self._cleanup.push_async_callback(tokens.aclose)
+        return tokens
+
+    @cached_property
+    def deviantart(self) -> "DeviantArt":
+        from fascicle.sites.deviantart import DeviantArt
+
+        return DeviantArt(self.http, base_url=self.settings.deviantart_url)
+
+    @cached_property
+    def objects(self) -> "ObjectStore":
+        from fascicle.storage.objects import open_object_store
+
+        return open_object_store(object_store_options(self.settings))
+
+    @cached_property
+    def ao3(self) -> "Ao3":
+        from fascicle.sites.fic import Ao3
+
+        return Ao3(self.http, base_url=self.settings.ao3_url, policy=self.settings.ao3_gate)
+
+    @cached_property
+    def other_fics(self) -> "OtherFicSites":
+        from fascicle.sites.fanficfare import FanFicFare
+        from fascicle.sites.fic import OtherFicSites
+
+        http, settings = self.http, self.settings
+        reader = FanFicFare(settings.fic_processes)
+        self._cleanup.push_async_callback(reader.close)
+        return OtherFicSites(http, reader, bases=settings.fic_bases, policy=settings.fic_gate)
+
+    @cached_property
+    def discord(self) -> "Discord":
+        from fascicle.sites.discord import Discord
+
+        settings = self.settings
+        return Discord(self.http, base_url=settings.discord_url, bot_token=settings.discord_bot_token)
+
+    @cached_property
+    def feeds(self) -> "Feeds":
+        from fascicle.sites.feeds.client import Feeds
+        from fascicle.sites.feeds.reader import FeedReader
+
+        http, settings = self.http, self.settings
+        reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
+        self._cleanup.push_async_callback(reader.close)
+        return Feeds(http, reader, gate=settings.feed_gate, youtube=settings.youtube_url)
+
+    @cached_property
+    def pages(self) -> "Pages":
+        return _pages(self.settings, self.http)
+
+    @cached_property
+    def articles(self) -> "Articles":
+        articles = build_articles(self.settings, self.http, self._services)
+        self._cleanup.push_async_callback(articles.close)
+        return articles
+
+    @cached_property
+    def language_model(self) -> "LanguageModel | None":
+        """None: summaries are extractive."""
+        return _language_model(self.settings, self._services)
+
+    @cached_property
+    def _gates(self) -> "Gates":
+        from fascicle.storage.gate import Gates
+
+        return Gates(self.engine, self._gate_watch)
+
+    @cached_property
+    def _services(self) -> "HttpClient":
+        services = _services_client(self.settings, self._gates)
+        self._cleanup.push_async_callback(services.aclose)
+        return services
 
 
 def utc_now() -> datetime:
@@ -70,66 +174,36 @@ def utc_now() -> datetime:
 
 @asynccontextmanager
 async def open_dependencies(
-    settings: Settings, *, clock: Clock = utc_now, gate_watch: GateWatch | None = None
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    gate_watch: "GateWatch | None" = None,
+    only_reads: bool = False,
 ) -> AsyncIterator[Dependencies]:
-    """Everything, closed again at the end. Opens no connection yet: each is made at first use."""
+    """Everything, closed again at the end. Opens no connection yet: each is made at first use.
+
+    `only_reads`: quicker to load, and the database refuses any change.
+    """
+    from fascicle.storage.database import open_engine, open_reading_engine
+
     if settings.database_url is None:
         raise UsageError(
             "no_database",
             "No database: set DATABASE_URL, or start the embedded stack with `fascicle up`.",
         )
-    engine = open_engine(settings.database_url.get_secret_value(), pool_size=settings.database_pool)
-    guard = HostGuard(settings.allow_hosts)
-    gates = Gates(engine, gate_watch)
-    http = _http_client(settings, gates, archive_gate(settings))
-    services = _services_client(settings, gates)
-    notifier = Notifier(guard, concurrency=settings.max_concurrent_deliveries)
-    vault, oauth = build_vault(settings), _oauth(settings, http)
-    reader = FanFicFare(settings.fic_processes)
-    feed_reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
-    articles = build_articles(settings, http, services)
-    tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
-    try:
-        sites = build_sites(settings, http)
-        deviantart = DeviantArt(http, base_url=settings.deviantart_url)
-        objects = open_object_store(object_store_options(settings))
-        ao3 = Ao3(http, base_url=settings.ao3_url, policy=settings.ao3_gate)
-        other_fics = OtherFicSites(http, reader, bases=settings.fic_bases, policy=settings.fic_gate)
-        yield Dependencies(
-            settings,
-            engine,
-            http,
-            sites,
-            notifier,
-            clock,
-            vault,
-            oauth,
-            tokens,
-            deviantart,
-            objects,
-            ao3,
-            other_fics,
-            Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
-            Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
-            _pages(settings, http),
-            articles,
-            _language_model(settings, services),
-        )
-    finally:
-        await reader.close()
-        await feed_reader.close()
-        await articles.close()
-        notifier.close()
-        await tokens.aclose()
-        await http.aclose()
-        await services.aclose()
-        await engine.dispose()
+    url = settings.database_url.get_secret_value()
+    engine = open_reading_engine(url) if only_reads else open_engine(url, pool_size=settings.database_pool)
+    async with AsyncExitStack() as cleanup:
+        cleanup.push_async_callback(engine.dispose)
+        yield Dependencies(settings, engine, clock, cleanup, gate_watch)
 
 
 @asynccontextmanager
-async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
+async def standalone_http(settings: Settings) -> "AsyncIterator[HttpClient]":
     """The HTTP client for a command that has no database: its gates last as long as it does, so that the
     archive, whose gate is that of the whole installation, is none of its business."""
+    from fascicle.runtime.local_gates import LocalGates
+
     http = _http_client(settings, LocalGates(), _no_archive)
     try:
         yield http
@@ -138,8 +212,10 @@ async def standalone_http(settings: Settings) -> AsyncIterator[HttpClient]:
 
 
 @asynccontextmanager
-async def standalone_articles(settings: Settings) -> AsyncIterator[Articles]:
+async def standalone_articles(settings: Settings) -> "AsyncIterator[Articles]":
     """The same for a command that reads an article."""
+    from fascicle.runtime.local_gates import LocalGates
+
     async with standalone_http(settings) as http:
         services = _services_client(settings, LocalGates())
         try:
@@ -149,12 +225,15 @@ async def standalone_articles(settings: Settings) -> AsyncIterator[Articles]:
             await services.aclose()
 
 
-def archive_gate(settings: Settings) -> HouseGate:
+def archive_gate(settings: Settings) -> "HouseGate":
     """Whoever asks AO3, for a feed or for the page behind an item, goes through the gate of its fics."""
+    from fascicle.runtime.http import Gated
+    from fascicle.sites.fic import AO3_GATE
+
     base = settings.ao3_url
     public, own = Gated(AO3_GATE, settings.archive_gate), Gated(AO3_GATE, settings.ao3_gate)
 
-    def gate_of(url: str) -> Gated | None:
+    def gate_of(url: str) -> "Gated | None":
         if is_archive(page_host(url)):
             return public
         return own if url == base or url.startswith(f"{base}/") else None
@@ -171,7 +250,7 @@ def _no_archive(url: str) -> None:
         )
 
 
-def _services_client(settings: Settings, gates: GateBook) -> HttpClient:
+def _services_client(settings: Settings, gates: "GateBook") -> "HttpClient":
     """For the model and Firecrawl: where the operator says they are, they may be. Pages of strangers may not,
     so these hosts are open to no other client."""
     own = [urlsplit(url).netloc for url in (settings.llm_url, settings.firecrawl_url) if url]
@@ -179,8 +258,15 @@ def _services_client(settings: Settings, gates: GateBook) -> HttpClient:
 
 
 def _http_client(
-    settings: Settings, gates: GateBook, house_gate: HouseGate, *, allow_hosts: Sequence[str] | None = None
-) -> HttpClient:
+    settings: Settings,
+    gates: "GateBook",
+    house_gate: "HouseGate",
+    *,
+    allow_hosts: Sequence[str] | None = None,
+) -> "HttpClient":
+    from fascicle.runtime.http import HttpClient, HttpLimits
+    from fascicle.runtime.ssrf import HostGuard
+
     return HttpClient(
         gates=gates,
         house_gate=house_gate,
@@ -195,7 +281,9 @@ def _http_client(
     )
 
 
-def _pages(settings: Settings, http: HttpClient) -> Pages:
+def _pages(settings: Settings, http: "HttpClient") -> "Pages":
+    from fascicle.sites.pages import Pages
+
     return Pages(
         http,
         gate=settings.page_gate,
@@ -205,7 +293,9 @@ def _pages(settings: Settings, http: HttpClient) -> Pages:
     )
 
 
-def build_articles(settings: Settings, http: HttpClient, services: HttpClient) -> Articles:
+def build_articles(settings: Settings, http: "HttpClient", services: "HttpClient") -> "Articles":
+    from fascicle.sites.articles import Articles
+
     return Articles(
         http,
         gate=settings.article_gate,
@@ -215,7 +305,9 @@ def build_articles(settings: Settings, http: HttpClient, services: HttpClient) -
     )
 
 
-def _firecrawl(settings: Settings, http: HttpClient, services: HttpClient) -> Firecrawl | None:
+def _firecrawl(settings: Settings, http: "HttpClient", services: "HttpClient") -> "Firecrawl | None":
+    from fascicle.sites.articles import FIRECRAWL_CLOUD, Firecrawl
+
     if settings.firecrawl_url is None and settings.firecrawl_api_key is None:
         return None
     return Firecrawl(
@@ -227,7 +319,9 @@ def _firecrawl(settings: Settings, http: HttpClient, services: HttpClient) -> Fi
     )
 
 
-def _language_model(settings: Settings, http: HttpClient) -> LanguageModel | None:
+def _language_model(settings: Settings, http: "HttpClient") -> "LanguageModel | None":
+    from fascicle.sites.llm import OPENROUTER, LanguageModel
+
     if settings.llm_url is None and settings.llm_api_key is None:
         return None
     return LanguageModel(
@@ -239,7 +333,9 @@ def _language_model(settings: Settings, http: HttpClient) -> LanguageModel | Non
     )
 
 
-def build_vault(settings: Settings) -> Vault:
+def build_vault(settings: Settings) -> "Vault":
+    from fascicle.storage.vault import Vault
+
     return Vault(
         keys=settings.token_keys.get_secret_value() if settings.token_keys else None,
         file=settings.token_keys_file,
@@ -247,7 +343,9 @@ def build_vault(settings: Settings) -> Vault:
     )
 
 
-def _oauth(settings: Settings, http: HttpClient) -> DeviantArtOAuth:
+def _oauth(settings: Settings, http: "HttpClient") -> "DeviantArtOAuth":
+    from fascicle.sites.deviantart_oauth import DeviantArtOAuth
+
     secret = settings.deviantart_client_secret
     return DeviantArtOAuth(
         http,
@@ -258,7 +356,9 @@ def _oauth(settings: Settings, http: HttpClient) -> DeviantArtOAuth:
     )
 
 
-def object_store_options(settings: Settings) -> ObjectStoreOptions:
+def object_store_options(settings: Settings) -> "ObjectStoreOptions":
+    from fascicle.storage.objects import ObjectStoreOptions
+
     secret = settings.s3_secret_access_key
     return ObjectStoreOptions(
         folder=(settings.files_dir or settings.data_dir / "files").expanduser(),
@@ -271,12 +371,21 @@ def object_store_options(settings: Settings) -> ObjectStoreOptions:
     )
 
 
-def surroundings(settings: Settings) -> Surroundings:
+def surroundings(settings: Settings) -> "Surroundings":
+    from fascicle.runtime.ssrf import HostGuard
+    from fascicle.sites.declarative import Surroundings
+
     return Surroundings(settings.site_variables, HostGuard(settings.allow_hosts))
 
 
-def build_sites(settings: Settings, http: HttpClient) -> Sites:
+def build_sites(settings: Settings, http: "HttpClient") -> "Sites":
     """The sites that are programmed, and those that files describe; broken files are noted, not fatal."""
+    from fascicle.sites.base import Sites
+    from fascicle.sites.declarative import load_folder
+    from fascicle.sites.mangadex import MangaDex
+    from fascicle.sites.mangaplus import MangaPlus
+    from fascicle.sites.weebcentral import WeebCentral
+
     programmed: list[ChapterSite] = [
         MangaDex(http, base_url=settings.mangadex_url, interval_seconds=settings.mangadex_interval_seconds),
         MangaPlus(

@@ -4,13 +4,18 @@ A process that lacks a key, or has another one under its name, must notice befor
 the database remembers which keys were ever used, by their fingerprints.
 """
 
-from sqlalchemy.ext.asyncio import AsyncEngine
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from fascicle.domain.errors import PermanentError
 from fascicle.runtime.payload_keys import PayloadKeys
 from fascicle.storage import payload_key
 from fascicle.storage.database import transaction
 from fascicle.storage.keyring import Keyring
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 
 async def agree_on_keys(engine: AsyncEngine, keys: PayloadKeys, *, may_begin: bool = True) -> None:

@@ -3,24 +3,32 @@
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import structlog
+from fascicle.runtime.correlation_id import current_correlation_id
+
+if TYPE_CHECKING:  # loaded by the first module that logs: it takes longer than a whole command should
+    import structlog
 
 # What the SDK attaches to its own lines, and what ours call it.
 _TEMPORAL = ("temporal_workflow", "temporal_activity")
 _NAMES = ("workflow_id", "workflow_type", "activity_type", "task_queue", "attempt")
 _QUIET = ("httpx", "httpcore", "apprise", "alembic", "uvicorn.error", "uvicorn.access", "asyncio")
 
+_at_first_use: tuple[str, str] | None = None
+
 
 def configure_logs(level: str, log_format: str) -> None:
     """Called once by an entry point. `auto` means colours when a person is watching."""
+    import structlog
+
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
     # Plain: Rich's tracebacks show local variables, and some of those are tokens.
     for_people = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     renderer: Any = for_people if console else structlog.processors.JSONRenderer()
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        _with_correlation_id,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -47,6 +55,23 @@ def configure_logs(level: str, log_format: str) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
+def configure_logs_at_first_use(level: str, log_format: str) -> None:
+    """For a command, which seldom has anything to log."""
+    global _at_first_use
+    if "structlog" in sys.modules:
+        configure_logs(level, log_format)
+    else:
+        _at_first_use = (level, log_format)
+
+
+def _with_correlation_id(
+    _logger: Any, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    if correlation_id := current_correlation_id():
+        event.setdefault("correlation_id", correlation_id)
+    return event
+
+
 def _name_as_ours(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """One filter finds the lines of a workflow, whoever wrote them."""
     for given in _TEMPORAL:
@@ -55,6 +80,12 @@ def _name_as_ours(_logger: Any, _method: str, event: MutableMapping[str, Any]) -
     return event
 
 
-def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+def get_logger(name: str) -> "structlog.stdlib.BoundLogger":
+    global _at_first_use
+    import structlog
+
+    if _at_first_use is not None:
+        configure_logs(*_at_first_use)
+        _at_first_use = None
     logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
     return logger

@@ -6,9 +6,8 @@ from typing import Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from fascicle.domain.article import MIN_WORDS
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.request import RetryRule
+from fascicle.domain.request_rule import MIN_WORDS, RetryRule
 from fascicle.runtime.setting_types import BaseUrl, CommaList, Seconds
 
 

@@ -14,6 +14,8 @@ _PREFIX = "FASCICLE_"
 _OF_SITES = "FASCICLE_SITE_"
 # Read by name, not as settings: of one command (starter/main.py).
 CORRELATION_VARIABLE = "FASCICLE_CORRELATION_ID"
+# OpenTelemetry's own: one of them switches traces on.
+TRACE_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
 def known_variables() -> set[str]:

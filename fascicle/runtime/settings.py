@@ -20,7 +20,7 @@ from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.setting_types import BaseUrl, CommaFloats, CommaList, Port, Range, Seconds
 from fascicle.runtime.worker_settings import WorkerSettings
-from fascicle.storage.database import asyncpg_url
+from fascicle.storage.database_url import parse_database_url
 from fascicle.storage.keyring import parse_keys
 
 
@@ -254,7 +254,7 @@ class Settings(RequestSettings, WorkerSettings, PayloadSettings, BaseSettings):
     def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
             try:
-                asyncpg_url(value.get_secret_value())
+                parse_database_url(value.get_secret_value())
             except ValueError as error:
                 raise ValueError(
                     "must be a PostgreSQL URL such as postgresql://user:password@host/name"

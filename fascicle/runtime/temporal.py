@@ -55,11 +55,6 @@ def metrics_runtime(bind_address: str, buckets: Mapping[str, Sequence[float]] | 
     )
 
 
-def names_a_server() -> bool:
-    """Does the environment (or a Temporal profile file) say where Temporal is?"""
-    return bool(ClientConfig.load_client_connect_config().get("target_host"))
-
-
 async def connect(
     keys: PayloadKeys, *, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
 ) -> Client:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.correlation import current_correlation_id
+from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.runtime.logs import get_logger
+from fascicle.runtime.setting_names import TRACE_ENDPOINTS
 
 if TYPE_CHECKING:  # imported where it is used: without a collector nobody pays for it
     from opentelemetry.sdk.trace import TracerProvider
     from temporalio.contrib.opentelemetry import TracingInterceptor
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _COMPLAINTS_EVERY_SECONDS = 60.0
 
@@ -82,7 +83,7 @@ def _provider(service: str, environment: Mapping[str, str]) -> "TracerProvider":
 
 
 def _is_wanted(environment: Mapping[str, str]) -> bool:
-    variable = next((name for name in _ENDPOINTS if environment.get(name)), None)
+    variable = next((name for name in TRACE_ENDPOINTS if environment.get(name)), None)
     if variable is None or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     if environment.get("OTEL_TRACES_EXPORTER") == "none":

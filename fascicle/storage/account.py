@@ -1,16 +1,18 @@
 """Accounts: their tokens (encrypted, see `vault`), whether they are paused, how they stand."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.errors import MustWait, PermanentError
 from fascicle.domain.names import new_id
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # An access token with less than this left is not handed out: an upload takes its time.
 ACCESS_MARGIN = timedelta(minutes=5)
@@ -56,6 +58,8 @@ async def locked_tokens(connection: AsyncConnection, account_id: str) -> Account
 
     Not `for update`: that would keep posts from being written for the account meanwhile.
     """
+    from sqlalchemy.exc import DBAPIError
+
     await connection.execute(text(f"set local lock_timeout = '{_LOCK_WAIT}'"))
     try:
         return await _read(connection, f"{_TOKENS} for no key update", account_id)

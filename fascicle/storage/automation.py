@@ -1,22 +1,24 @@
 """Automations: their rows, and what their runs left behind (P7). Firing is in fascicle.storage.firing."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
-from sqlalchemy import text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql.expression import bindparam
 
 from fascicle.domain.automation import Rule, parse_rule
 from fascicle.domain.automation_defaults import AutomationDefaults, Price, parse_price
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.names import new_id
 from fascicle.domain.times import zone_named
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 MAX_JITTER_SECONDS = 7 * 86400
 
@@ -48,15 +50,15 @@ class NewAutomation(BaseModel):
     sale: Price | None = None
 
 
-_CREATE = text("""
+_CREATE = text(
+    """
 insert into automation (id, account_id, name, rule, time_zone, strategy, defaults, jitter_seconds, sale,
   active_since, created_at)
 values (:id, :account_id, :name, :rule, :time_zone, :strategy, :defaults, :jitter_seconds, :sale, :now, :now)
 on conflict (account_id, name) do nothing returning id
-""").bindparams(
-    bindparam("rule", type_=JSONB),
-    bindparam("defaults", type_=JSONB),
-    bindparam("sale", type_=JSONB(none_as_null=True)),
+""",
+    jsonb=("rule", "defaults"),
+    jsonb_or_null=("sale",),
 )
 
 _SHOWN = """a.*, account.name as account, account.paused_at is not null as account_paused,

@@ -1,17 +1,20 @@
 """Chapters: what a source has, and folding a listing into it (C4, C6)."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.chapter import ListedChapter, Upload
 from fascicle.domain.chapter_key import read_number
 from fascicle.domain.gaps import missing_numbers
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # One statement, one transaction, any number of chapters. Sorted, so that two batches cannot deadlock.
 # `xmax = 0` holds for a row this statement inserted; it alone decides what is new.

@@ -1,16 +1,21 @@
 """The engine, the schema's version, and what to say when the database cannot be reached."""
 
+from __future__ import annotations
+
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from sqlalchemy import URL, Connection, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
+from fascicle.storage.database_url import parse_database_url
+from fascicle.storage.sql import text
 
-from fascicle.domain.errors import PermanentError, RetryableError
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Any constant will do: it keeps two processes from migrating at the same time.
@@ -23,6 +28,8 @@ MARK_AS_UNDOUBTED = f"create table if not exists public.{_UNDOUBTED} ();"
 
 
 def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
+    from sqlalchemy.ext.asyncio import create_async_engine
+
     return create_async_engine(
         asyncpg_url(url),
         pool_size=pool_size,
@@ -40,14 +47,26 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
     )
 
 
+def open_reading_engine(url: str) -> AsyncEngine:
+    """For a command that only reads: without SQLAlchemy, unless the URL says what only SQLAlchemy knows."""
+    from fascicle.storage.plain_engine import PlainEngine, can_read_plainly
+
+    parsed = parse_database_url(url)
+    if not can_read_plainly(parsed):
+        return open_engine(url, pool_size=1)
+    return cast("AsyncEngine", PlainEngine(parsed))
+
+
 def asyncpg_url(text: str) -> URL:
     """Accept the usual spellings of a PostgreSQL URL; a ValueError for anything else."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    parse_database_url(text)
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
         raise ValueError("not a database URL") from error
-    if url.drivername not in ("postgres", "postgresql", "postgresql+asyncpg"):
-        raise ValueError("not a PostgreSQL URL")
     query = dict(url.query)
     if "sslmode" in query:  # libpq's word for it; asyncpg takes the same values as `ssl`
         query["ssl"] = query.pop("sslmode")
@@ -59,20 +78,71 @@ async def database_errors() -> AsyncIterator[None]:
     """A lost database is retryable, data that it refuses is not; anything else is a fault of ours."""
     try:
         yield
-    except (OSError, TimeoutError, PoolTimeoutError, InterfaceError, OperationalError) as error:
-        raise RetryableError("database_down", f"The database did not answer: {_short(error)}") from error
-    except DBAPIError as error:
+    except (OSError, TimeoutError) as error:
+        raise _did_not_answer(error) from error
+    except Exception as error:
+        told = _from_sqlalchemy(error) or _from_asyncpg(error)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _from_sqlalchemy(error: Exception) -> FascicleError | None:
+    if "sqlalchemy" not in sys.modules:
+        return None
+    from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+    from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+    if isinstance(error, PoolTimeoutError | InterfaceError | OperationalError):
+        return _did_not_answer(error)
+    if isinstance(error, DBAPIError):
         sqlstate = str(getattr(error.orig, "sqlstate", "") or "")
-        # 08 connection, 53 resources, 57 operator intervention, 40 serialisation and deadlock.
-        if error.connection_invalidated or sqlstate[:2] in ("08", "53", "57", "40"):
-            raise RetryableError("database_down", f"The database broke off: {_short(error)}") from error
-        # 28 wrong credentials, 3D no such database.
-        if sqlstate[:2] in ("28", "3D"):
-            raise PermanentError("database_refused", f"The database refused us: {_short(error)}") from error
-        # 22 impossible data, 23 a broken constraint: the same row will be refused again.
-        if sqlstate[:2] in ("22", "23"):
-            raise PermanentError("invalid_data", f"The database refused it: {_short(error)}") from error
-        raise
+        return _in_our_words(error, sqlstate, is_lost=error.connection_invalidated)
+    return None
+
+
+def _from_asyncpg(error: Exception) -> FascicleError | None:
+    """Of a command that reads without SQLAlchemy."""
+    if "asyncpg" not in sys.modules:
+        return None
+    from asyncpg import InterfaceError, PostgresError
+
+    if isinstance(error, InterfaceError):
+        return _did_not_answer(error)
+    if isinstance(error, PostgresError):
+        return _in_our_words(error, str(error.sqlstate or ""), is_lost=False)
+    return None
+
+
+def refused_by_database(error: Exception) -> BaseException | None:
+    """What PostgreSQL itself said, if it was PostgreSQL that refused."""
+    if "sqlalchemy" in sys.modules:
+        from sqlalchemy.exc import DBAPIError
+
+        if isinstance(error, DBAPIError):
+            return error.orig
+    if "asyncpg" in sys.modules:
+        from asyncpg import PostgresError
+
+        return error if isinstance(error, PostgresError) else None
+    return None
+
+
+def _did_not_answer(error: BaseException) -> FascicleError:
+    return RetryableError("database_down", f"The database did not answer: {_short(error)}")
+
+
+def _in_our_words(error: Exception, sqlstate: str, *, is_lost: bool) -> FascicleError | None:
+    # 08 connection, 53 resources, 57 operator intervention, 40 serialisation and deadlock.
+    if is_lost or sqlstate[:2] in ("08", "53", "57", "40"):
+        return RetryableError("database_down", f"The database broke off: {_short(error)}")
+    # 28 wrong credentials, 3D no such database.
+    if sqlstate[:2] in ("28", "3D"):
+        return PermanentError("database_refused", f"The database refused us: {_short(error)}")
+    # 22 impossible data, 23 a broken constraint: the same row will be refused again.
+    if sqlstate[:2] in ("22", "23"):
+        return PermanentError("invalid_data", f"The database refused it: {_short(error)}")
+    return None
 
 
 @asynccontextmanager

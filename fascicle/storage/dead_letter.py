@@ -1,17 +1,19 @@
 """Dead letters (C11): what failed for good, kept until a person, or a later success, settles it."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql.expression import bindparam
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.errors import ErrorRecord
+from fascicle.storage.sql import text
 
-_BURY = text("""
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+_BURY = text(
+    """
 insert into dead_letter as d (kind, job_key, workflow_id, input, error, error_code, retryable, attempts,
   first_failed_at, last_failed_at)
 values (:kind, :job_key, :workflow_id, :input, :error, :error_code, :retryable, :attempts, :now, :now)
@@ -20,7 +22,9 @@ on conflict (kind, job_key) where state = 'open' do update set
   retryable = excluded.retryable, attempts = d.attempts + excluded.attempts,
   occurrences = d.occurrences + 1, last_failed_at = excluded.last_failed_at
 returning id
-""").bindparams(bindparam("input", type_=JSONB), bindparam("error", type_=JSONB))
+""",
+    jsonb=("input", "error"),
+)
 
 
 async def bury(

@@ -1,15 +1,21 @@
 """Replies on Discord that wait for their job: whose they are, what they say, how long they can be edited."""
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
-from sqlalchemy import RowMapping, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.errors import PermanentError
+from fascicle.storage.sql import text
 from fascicle.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Discord's 15 minutes, less what an edit may take.
 REPLY_LIFETIME = timedelta(minutes=14, seconds=30)

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.feed import NOBODY_READS, ParsedFeed
 from fascicle.domain.names import FEED_SITE, new_id
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ _SELECT = """select feed.source_id, feed.url, feed.kind, feed.etag, feed.last_mo
 from feed join source on source.id = feed.source_id where feed.source_id = :id"""
 
 
-async def get(connection: AsyncConnection, source_id: str) -> Feed | None:
+async def get(connection: "AsyncConnection", source_id: str) -> Feed | None:
     row = (await connection.execute(text(_SELECT), {"id": source_id})).mappings().first()
     return Feed(**row) if row else None
 
 
-async def locked(connection: AsyncConnection, source_id: str) -> Feed | None:
+async def locked(connection: "AsyncConnection", source_id: str) -> Feed | None:
     """The feed, held until the end of the transaction: two readings of it are stored one after the other."""
     row = (await connection.execute(text(_SELECT + " for update of feed"), {"id": source_id})).mappings()
     found = row.first()
     return Feed(**found) if found else None
 
 
-async def find(connection: AsyncConnection, addresses: Sequence[str]) -> str | None:
+async def find(connection: "AsyncConnection", addresses: Sequence[str]) -> str | None:
     """The id of the source that has one of these addresses, removed or not."""
     found: str | None = await connection.scalar(
         text("""select source.id from source left join feed on feed.source_id = source.id
@@ -68,7 +68,9 @@ on conflict (site, site_key) do nothing returning id
 """)
 
 
-async def add(connection: AsyncConnection, address: str, *, title: str, page: str | None) -> tuple[str, bool]:
+async def add(
+    connection: "AsyncConnection", address: str, *, title: str, page: str | None
+) -> tuple[str, bool]:
     """The id of the feed at this address, and whether it is followed from now on and was not before.
 
     One that was removed comes back with all that it had, and with its next look as its first: what came
@@ -86,7 +88,7 @@ async def add(connection: AsyncConnection, address: str, *, title: str, page: st
     return str(source_id), bool(created) or bool(await revive(connection, [str(source_id)]))
 
 
-async def revive(connection: AsyncConnection, source_ids: Collection[str]) -> set[str]:
+async def revive(connection: "AsyncConnection", source_ids: Collection[str]) -> set[str]:
     """Which of them were removed. Each is as `add` says."""
     revived = await connection.execute(
         text("""update source set removed_at = null, paused_at = null, paused_reason = null,
@@ -100,12 +102,12 @@ async def revive(connection: AsyncConnection, source_ids: Collection[str]) -> se
     return ids
 
 
-async def forget_document(connection: AsyncConnection, source_id: str) -> None:
+async def forget_document(connection: "AsyncConnection", source_id: str) -> None:
     """The next answer is read as a whole, whatever the site says about it."""
     await _forget_documents(connection, [source_id])
 
 
-async def _forget_documents(connection: AsyncConnection, source_ids: Collection[str]) -> None:
+async def _forget_documents(connection: "AsyncConnection", source_ids: Collection[str]) -> None:
     await connection.execute(
         text("""update feed set etag = null, last_modified = null, document_hash = null, gone_at = null
                 where source_id = any(:ids)"""),
@@ -113,7 +115,7 @@ async def _forget_documents(connection: AsyncConnection, source_ids: Collection[
     )
 
 
-async def begin_anew(connection: AsyncConnection, source_id: str) -> None:
+async def begin_anew(connection: "AsyncConnection", source_id: str) -> None:
     """Nobody followed it for a while: what its next document lists is history."""
     await forget_document(connection, source_id)
     await connection.execute(
@@ -121,7 +123,7 @@ async def begin_anew(connection: AsyncConnection, source_id: str) -> None:
     )
 
 
-async def note_answer(connection: AsyncConnection, feed: Feed) -> None:
+async def note_answer(connection: "AsyncConnection", feed: Feed) -> None:
     """What an answer said about itself, in the transaction that stores what it contained."""
     await connection.execute(
         text("""update feed set etag = :etag, last_modified = :last_modified, document_hash = :document_hash,
@@ -133,7 +135,7 @@ async def note_answer(connection: AsyncConnection, feed: Feed) -> None:
 
 
 async def describe(
-    connection: AsyncConnection, source_id: str, parsed: ParsedFeed, newest_published_at: datetime | None
+    connection: "AsyncConnection", source_id: str, parsed: ParsedFeed, newest_published_at: datetime | None
 ) -> None:
     """What the feed says of itself; silence blanks nothing."""
     await connection.execute(
@@ -160,8 +162,10 @@ async def describe(
     )
 
 
-async def adopt_address(connection: AsyncConnection, source_id: str, address: str) -> bool:
+async def adopt_address(connection: "AsyncConnection", source_id: str, address: str) -> bool:
     """From now on it is fetched there. False: another source has that address, and its followers now."""
+    from sqlalchemy.exc import IntegrityError
+
     other = await _followed_at(connection, address, besides=source_id)
     if other is None:
         try:
@@ -176,7 +180,7 @@ async def adopt_address(connection: AsyncConnection, source_id: str, address: st
     return other is None
 
 
-async def _followed_at(connection: AsyncConnection, address: str, *, besides: str) -> str | None:
+async def _followed_at(connection: "AsyncConnection", address: str, *, besides: str) -> str | None:
     found: str | None = await connection.scalar(
         text("""select source.id from source left join feed on feed.source_id = source.id
                 where site = :site and source.id <> :id and removed_at is null
@@ -186,7 +190,7 @@ async def _followed_at(connection: AsyncConnection, address: str, *, besides: st
     return found
 
 
-async def _move(connection: AsyncConnection, source_id: str, address: str) -> None:
+async def _move(connection: "AsyncConnection", source_id: str, address: str) -> None:
     # What one server calls its document says nothing to another, which may have more in its own.
     await connection.execute(
         text("""update feed set url = :url, moved_to = null, moved_sightings = 0,
@@ -204,7 +208,7 @@ async def _move(connection: AsyncConnection, source_id: str, address: str) -> No
     )
 
 
-async def _hand_over(connection: AsyncConnection, source_id: str, other: str) -> None:
+async def _hand_over(connection: "AsyncConnection", source_id: str, other: str) -> None:
     """Who followed the one follows the other; what they had there is theirs still."""
     await connection.execute(
         text("select from feed where source_id in (:id, :other) order by source_id for update"),
@@ -227,7 +231,7 @@ async def _hand_over(connection: AsyncConnection, source_id: str, other: str) ->
     await connection.execute(text("update source set removed_at = now() where id = :id"), {"id": source_id})
 
 
-async def neglected(connection: AsyncConnection, *, before: datetime, limit: int) -> list[dict[str, Any]]:
+async def neglected(connection: "AsyncConnection", *, before: datetime, limit: int) -> list[dict[str, Any]]:
     """Feeds that somebody reads, but that were due before then, or rest: a workflow may be missing.
 
     Most of them only wait for their sites; in any order, so that those do not hide the others.
@@ -246,13 +250,13 @@ async def neglected(connection: AsyncConnection, *, before: datetime, limit: int
     return [dict(row) for row in rows.mappings()]
 
 
-async def mark_gone(connection: AsyncConnection, source_id: str, now: datetime) -> None:
+async def mark_gone(connection: "AsyncConnection", source_id: str, now: datetime) -> None:
     await connection.execute(
         text("update feed set gone_at = :now where source_id = :id"), {"id": source_id, "now": now}
     )
 
 
-async def release_times(connection: AsyncConnection, source_id: str, *, limit: int) -> list[datetime]:
+async def release_times(connection: "AsyncConnection", source_id: str, *, limit: int) -> list[datetime]:
     """When the newest entries came out, as far as anyone said; a burst is one release."""
     rows = await connection.execute(
         text("""select distinct date_trunc('minute', coalesce(published_at, first_seen_at)) as at

@@ -1,13 +1,16 @@
 """Many feeds at once: what a list of them needs (I7)."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.names import FEED_SITE, new_id
 from fascicle.storage import feed as feeds
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Addresses that a source has, or that a feed is fetched at, are not given to another.
 _ADD_MANY = text("""

@@ -1,16 +1,20 @@
 """The queue of fics: a row a job, worked off in order at each site (F1, F2, F8)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.fic import FicRef, JobState, WorkResult
 from fascicle.storage.gate import PAUSED_UNTIL, REASON
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Its place in the queue: a job that waits before another attempt comes back then, not before.
 TURN_AT = "greatest(job.queued_at, coalesce(job.not_before, '-infinity'))"

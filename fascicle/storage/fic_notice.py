@@ -1,9 +1,14 @@
 """What subscribers are told: one notice a person and event, one delivery a channel (F4, F5)."""
 
-from datetime import datetime, timedelta
+from __future__ import annotations
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 FIC_CHANNEL = "fics"
 # Who waits at the counter has so long to say that the answer was heard, before it is sent after them.

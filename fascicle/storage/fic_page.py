@@ -1,7 +1,13 @@
 """Pages that were fetched, or handed in by a person, and are not made use of yet."""
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def keep(connection: AsyncConnection, key: str, url: str, body: bytes, *, given: bool = False) -> None:

@@ -1,17 +1,19 @@
 """Jobs as people see them: state, position, reason for waiting (F2)."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.fic import Fic, FicKind, FicView, JobState
 from fascicle.domain.fic_queue import eta_seconds
 from fascicle.domain.names import fic_workflow_id
-from fascicle.storage.fic import override_of, work
 from fascicle.storage.fic_job import TURN_AT, WAITING
 from fascicle.storage.gate import PAUSED_AT, PAUSED_UNTIL, REASON
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # A site's fics all wait while its gate is shut; that is their state then.
 _SHUT = f"(gate.blocked_until > clock_timestamp() or {PAUSED_AT} is not null)"
@@ -56,6 +58,8 @@ order by queue.position is null, queue.position, job.site, job.finished_at desc,
 
 async def view(connection: AsyncConnection, key: str, distances: Mapping[str, float]) -> FicView | None:
     """`distances`: the usual seconds between two requests, by site; `""` for all others."""
+    from fascicle.storage.fic import override_of, work
+
     rows = await connection.execute(text(f"{_FACTS} {_COUNTED} {_FROM} where job.key = :key"), {"key": key})
     row = rows.mappings().first()
     if row is None:

@@ -4,18 +4,15 @@ There is no execution lock: the window's unique key keeps a rule to one firing, 
 keep two automations from one draft, and a crash anywhere leaves all of it or nothing.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql.expression import bindparam
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.automation import Window
 from fascicle.domain.automation_defaults import DEFAULTED, Price
@@ -23,6 +20,10 @@ from fascicle.domain.errors import FascicleError
 from fascicle.storage import post as posts
 from fascicle.storage.automation import Automation
 from fascicle.storage.publishing import note
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # A draft can go out when it has files and each of them has arrived; deleted ones are no longer part of it.
 _PUBLISHABLE = """post.account_id = :account_id and post.state = 'draft' and post.deleted_at is null
@@ -39,18 +40,24 @@ _ORDERS = {
     "random": "md5(post.id || :salt)",
 }
 
-_RUN = text("""
+_RUN = text(
+    """
 insert into automation_run (automation_id, window_key, outcome, detail, at)
 values (:automation_id, :window_key, :outcome, :detail, :now)
 on conflict (automation_id, window_key) do nothing returning id
-""").bindparams(bindparam("detail", type_=JSONB(none_as_null=True)))
+""",
+    jsonb_or_null=("detail",),
+)
 
 # A draft that was on its way before may have left its entry behind.
-_SALE = text("""
+_SALE = text(
+    """
 insert into sale as s (post_id, price, created_at) values (:post_id, :price, :now)
 on conflict (post_id) do update set price = excluded.price, state = 'waiting', attempts = 0, settled_at = null
 where s.state in ('waiting', 'cancelled')
-""").bindparams(bindparam("price", type_=JSONB))
+""",
+    jsonb=("price",),
+)
 
 
 @dataclass(frozen=True)

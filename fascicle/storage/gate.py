@@ -3,17 +3,20 @@
 All instants are the database's clock; callers get durations, so that clock skew between machines is harmless.
 """
 
+from __future__ import annotations
+
 import random
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from typing import TYPE_CHECKING, Protocol
 
 from fascicle.domain import gate as rules
 from fascicle.domain.gate import GatePolicy
 from fascicle.storage.database import transaction
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 _ENSURE = text("""
 insert into gate (name, next_at, queue_until, blocked_until, delay_seconds)

@@ -1,12 +1,15 @@
 """What people have in their inboxes, and all that is known of an item (I7)."""
 
-from collections.abc import Collection
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.feed import ItemState
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # The newest of each state by its index, with all that arrived together with the last of them; only those few
 # are looked up. What arrived together is in the order of its publication.

@@ -10,11 +10,12 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING
 
 from fascicle.domain.names import new_id
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -31,7 +32,7 @@ class DoesNotOpen(Exception):
 
 class Keyring:
     def __init__(self, keys: Mapping[str, bytes]) -> None:
-        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+        self._ciphers = {key_id: _cipher(key) for key_id, key in keys.items()}
         self._fingerprints = {key_id: _fingerprint(key) for key_id, key in keys.items()}
 
     def __repr__(self) -> str:
@@ -51,6 +52,8 @@ class Keyring:
         return nonce + self._ciphers[key_id].encrypt(nonce, plain, purpose)
 
     def open(self, key_id: str, sealed: bytes, *, purpose: bytes) -> bytes:
+        from cryptography.exceptions import InvalidTag
+
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             raise KeyMissing
@@ -94,6 +97,12 @@ def _decoded_key(key_id: str, encoded: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise ValueError(f"the key {key_id!r} has {len(key)} bytes, not {_KEY_BYTES}")
     return key
+
+
+def _cipher(key: bytes) -> "AESGCM":
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # most processes have no keys
+
+    return AESGCM(key)
 
 
 def _fingerprint(key: bytes) -> str:

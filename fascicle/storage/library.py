@@ -1,15 +1,18 @@
 """Users, the channels they are told through, and what they follow."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.names import new_id
 from fascicle.storage.readers import IS_READ, WANTED_LANGUAGES
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 USER_WISHES = ("mode", "languages", "time_zone", "digest_hour", "daily_cap", "email")
 ENTRY_WISHES = ("mode", "languages", "preferred_source")

@@ -4,11 +4,16 @@ The intent is committed before a mail leaves. If the sender dies in between, nob
 such a mail is `unconfirmed` and never repeated.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Longer than any sending should take; a sender that comes back later than this still settles its mail.
 _SENDER_IS_GONE = timedelta(minutes=1)

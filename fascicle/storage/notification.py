@@ -1,14 +1,17 @@
 """Notifications and their deliveries: one row per follower and chapter, one per channel of theirs (C8)."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.storage.readers import IS_READ, LINK, WANTED_LANGUAGES
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 FOLLOWERS_PER_PAGE = 1000
 # Nobody needs longer to hand a message over: who began earlier and has not said how it ended is dead.

@@ -8,13 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import LocalStore, S3Store
-
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError, UsageError
 
 if TYPE_CHECKING:
-    from obstore.store import S3Config  # exists for type checkers only
+    from obstore.store import (
+        LocalStore,
+        S3Config,  # exists for type checkers only
+        S3Store,
+    )
 
 PART_BYTES = 5 * 1024 * 1024
 PARTS_AT_ONCE = 3
@@ -92,7 +93,7 @@ class ObjectStore:
             async for piece in stream:
                 yield bytes(piece)
 
-    def _opened(self, *, make: bool = False) -> LocalStore | S3Store:
+    def _opened(self, *, make: bool = False) -> "LocalStore | S3Store":
         if self._store is None:
             self._store = _open_bucket(self._options) or _open_folder(self._options, make=make)
         return self._store
@@ -100,6 +101,8 @@ class ObjectStore:
     @contextmanager
     def _telling(self, key: str) -> Iterator[None]:
         """Turn the store's errors into ours; theirs can quote whole requests, so they are not chained."""
+        from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
         try:
             yield
         except FileNotFoundError:
@@ -132,13 +135,17 @@ def check_key(key: str) -> None:
         )
 
 
-def _open_folder(options: ObjectStoreOptions, *, make: bool) -> LocalStore:
+def _open_folder(options: ObjectStoreOptions, *, make: bool) -> "LocalStore":
+    from obstore.store import LocalStore
+
     if not make and not options.folder.is_dir():
         raise FileNotFoundError
     return LocalStore(options.folder.absolute(), mkdir=make)
 
 
-def _open_bucket(options: ObjectStoreOptions) -> S3Store | None:
+def _open_bucket(options: ObjectStoreOptions) -> "S3Store | None":
+    from obstore.store import S3Store
+
     if not options.bucket:
         return None
     config: S3Config = {

@@ -1,14 +1,17 @@
 """What a person watching wants to see: totals, and what happened since they last looked."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.names import FEED_SITE
 from fascicle.domain.request import FOR_A_PERSON
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def totals(connection: AsyncConnection, *, told_within_seconds: float) -> dict[str, Any]:

@@ -1,17 +1,18 @@
 """The keys that payloads were ever encrypted with, by their fingerprints (never the keys themselves)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, text
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from fascicle.storage.sql import text
 
-from fascicle.storage.payload_tables import payload_key
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def fingerprints(connection: AsyncConnection) -> dict[str, str]:
-    rows = await connection.execute(select(payload_key.c.id, payload_key.c.fingerprint))
+    rows = await connection.execute(text("select id, fingerprint from payload_key"))
     return {str(row.id): str(row.fingerprint) for row in rows}
 
 
@@ -22,17 +23,20 @@ async def lock(connection: AsyncConnection) -> None:
 
 async def record(connection: AsyncConnection, key_id: str, fingerprint: str) -> str:
     """The fingerprint on record, which is the given one unless somebody was faster."""
-    added = insert(payload_key).values(id=key_id, fingerprint=fingerprint).on_conflict_do_nothing()
-    await connection.execute(added)
-    there = select(payload_key.c.fingerprint).where(payload_key.c.id == key_id)
-    return str((await connection.execute(there)).scalar_one())
+    await connection.execute(
+        text("insert into payload_key (id, fingerprint) values (:id, :fingerprint) on conflict do nothing"),
+        {"id": key_id, "fingerprint": fingerprint},
+    )
+    return str(
+        await connection.scalar(text("select fingerprint from payload_key where id = :id"), {"id": key_id})
+    )
 
 
 async def listing(connection: AsyncConnection) -> Sequence[dict[str, Any]]:
-    rows = await connection.execute(select(payload_key).order_by(payload_key.c.first_used_at))
+    rows = await connection.execute(text("select * from payload_key order by first_used_at"))
     return [dict(row) for row in rows.mappings()]
 
 
 async def forget(connection: AsyncConnection, key_id: str) -> bool:
-    gone = await connection.execute(delete(payload_key).where(payload_key.c.id == key_id))
+    gone = await connection.execute(text("delete from payload_key where id = :id"), {"id": key_id})
     return bool(gone.rowcount)

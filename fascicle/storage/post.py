@@ -1,16 +1,19 @@
 """Posts as people see and change them (P1, P2). The row's state arbitrates: a change that comes too late
 changes nothing and says so."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.post import PostState
 from fascicle.storage.publishing import file_is_out, note, settle_if_complete
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 OPTIONS = (
     "description",

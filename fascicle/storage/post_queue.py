@@ -1,13 +1,16 @@
 """Whose turn it is among the posts, and which of them nobody looks after (P2, P9)."""
 
-from datetime import datetime
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.post import PostState
 from fascicle.storage.publishing import note, set_state
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Those of the account under way, and those due that came before.
 _BEFORE = text("""

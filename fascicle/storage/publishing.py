@@ -4,15 +4,19 @@ The row decides. Turns are taken under a lock of the account, an intent is commi
 before it, so that a worker that was given up for dead cannot interfere with its successor.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.post import PostState
 from fascicle.domain.publishing import FileProgress
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 _POST = text("""
 select p.*, a.name as account_name, a.paused_at as account_paused_at, a.paused_reason as account_paused_reason

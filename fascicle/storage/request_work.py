@@ -1,17 +1,21 @@
 """What the stages of a request leave behind: article, answers, summary (R3: each is paid for once)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from fascicle.domain.article import Article
 from fascicle.domain.request import RequestStatus, RequestView
 from fascicle.domain.summary import Method, StoredSummary, Summary, label_of
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 _ARTICLE = ("url", "title", "text", "language", "author", "site_name", "published_at", "extractor")
 # Any constant will do: who adds to the day's sum has read it first.

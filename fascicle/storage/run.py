@@ -1,13 +1,17 @@
 """Ingestion runs (I6): a row for every look at a feed, with its document where there was something to do."""
 
+from __future__ import annotations
+
 import asyncio
 import zlib
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 Outcome = Literal["first", "new", "idle", "not_modified", "failed"]
 

@@ -4,15 +4,18 @@ A client takes an item for a while. If it says nothing until then, the next one 
 random, so whoever comes back late holds none. After five attempts an item is left to a person.
 """
 
+from __future__ import annotations
+
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 MOST_ATTEMPTS = 5
 _MOST_ERROR = 2000

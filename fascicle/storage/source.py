@@ -1,17 +1,21 @@
 """Series and their sources."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import RowMapping, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import ErrorRecord
 from fascicle.domain.names import FEED_SITE, new_id
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,19 @@
 """Sweeps: how far each site's list of news has been read, and whom an entry concerns."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from sqlalchemy import text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql.expression import bindparam
+from typing import TYPE_CHECKING
 
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import LatestEntry
 from fascicle.domain.sweep import SweepCursor
+from fascicle.storage.sql import text
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # Whom a sweep may wake: a source whose first sync, pause or open circuit is its own business is left alone.
 _ACTIVE = """source.site = :site and source.removed_at is null and source.paused_at is null
@@ -103,11 +105,14 @@ async def active_sources(connection: AsyncConnection, site: str) -> list[tuple[s
     return [(source_id, Cadence(cadence)) for source_id, cadence in rows]
 
 
-_SUCCEEDED = text("""
+_SUCCEEDED = text(
+    """
 insert into sweep (site, cursor, last_success_at) values (:site, :cursor, :now)
 on conflict (site) do update set cursor = excluded.cursor, last_success_at = excluded.last_success_at,
   failures = 0, last_error = null
-""").bindparams(bindparam("cursor", type_=JSONB))
+""",
+    jsonb=("cursor",),
+)
 
 
 async def record_success(connection: AsyncConnection, site: str, reached: SweepCursor, now: datetime) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 PING = 1
@@ -21,9 +19,13 @@ class SignatureCheck:
     """Discord signs the time and the body of every request with the application's key."""
 
     def __init__(self, public_key: str) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         self._key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
 
     def passes(self, headers: Mapping[str, str], body: bytes, now: float) -> bool:
+        from cryptography.exceptions import InvalidSignature
+
         stamp = headers.get("x-signature-timestamp", "")
         # An old request that somebody recorded is not to be played again.
         if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 13):

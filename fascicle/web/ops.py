@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation import correlated, is_correlation_id
+from fascicle.runtime.correlation_id import correlated, is_correlation_id
 
 CORRELATION_HEADER = "X-Correlation-Id"
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.extractive import extractive
-from fascicle.domain.request import RetryRule, is_request_id, url_hash
+from fascicle.domain.request import is_request_id, url_hash
+from fascicle.domain.request_rule import RetryRule
 from fascicle.domain.summary import BrokenContract, Draft, Summary, checked_draft, wire_schema
 from fascicle.domain.summary_prompt import correction_messages, fence_of, summary_messages
 from fascicle.domain.text_parts import estimated_tokens, split

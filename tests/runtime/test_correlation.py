@@ -27,7 +27,8 @@ from temporalio.converter import PayloadConverter
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation import HEADER, correlated, current_correlation_id, is_correlation_id
+from fascicle.runtime.correlation import HEADER
+from fascicle.runtime.correlation_id import correlated, current_correlation_id, is_correlation_id
 from fascicle.runtime.payload_codec import data_converter
 from tests.payloads import keys
 

@@ -20,7 +20,7 @@ from fascicle.runtime.deployment import (
 from fascicle.runtime.embedded import EmbeddedTemporal
 from fascicle.runtime.settings import Settings
 from simulator.server import RunningSimulator
-from starter.operations import _examine_server
+from starter.doctor import _examine_server
 from tests.harness import Harness, eventually, open_harness, settings_for
 from tests.starter.services import new_namespace
 

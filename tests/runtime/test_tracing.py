@@ -9,7 +9,8 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation import CorrelationInterceptor, correlated
+from fascicle.runtime.correlation import CorrelationInterceptor
+from fascicle.runtime.correlation_id import correlated
 from fascicle.runtime.tracing import Tracing, open_tracing
 from tests.collector import Collector
 from tests.runtime.test_correlation import QUEUE, Leaf, Tree, whose

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from fascicle.domain.errors import PermanentError, RetryableError
+from fascicle.sites import idle_children
 from fascicle.sites.feeds import FeedReader
 from tests.sites.feed_probe import DIE, HANG
 
@@ -70,3 +71,16 @@ async def test_i6_closing_ends_a_feed_under_way(reader: FeedReader) -> None:
     with pytest.raises(RetryableError):
         await reading
     assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+async def test_i6_a_process_that_nobody_needs_ends(
+    reader: FeedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle_children, "IDLE_SECONDS", 0.2)
+    await reader.read(FEED, url=URL)
+    [pid] = reader.pids
+    async with asyncio.timeout(10):
+        while psutil.pid_exists(pid):
+            await asyncio.sleep(0.05)
+    assert reader.pids == []
+    assert (await reader.read(FEED, url=URL)).title == "News"

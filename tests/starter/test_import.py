@@ -5,7 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -207,7 +207,8 @@ class OneByOne:
 
 async def test_c14_a_site_without_lists_is_asked_for_each_series(harness: Harness) -> None:
     site = OneByOne(harness.dependencies.sites.named("mangadex"))
-    plain = replace(harness.dependencies, sites=Sites([site]))  # type: ignore[list-item]
+    plain = copy(harness.dependencies)
+    plain.sites = Sites([site])  # type: ignore[list-item]
     keys = [harness.series(title).id for title in ("One", "Two")]
     file = by_url(*keys, NOWHERE, keys[0])
     report = await Importer(Reach(plain, harness.client), file, Shown()).run()

@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import PermanentError, RetryableError
@@ -24,6 +24,7 @@ from fascicle.storage.database import (
     transaction,
     upgrade,
 )
+from fascicle.storage.database_url import parse_database_url
 from fascicle.storage.tables import metadata
 
 _OPEN_CONNECTIONS = """
@@ -131,3 +132,21 @@ def test_the_newest_version_is_the_one_that_upgrades_lead_to() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(database.__file__).parent / "migrations"))
     assert newest_version() == ScriptDirectory.from_config(config).get_current_head()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+asyncpg://postgres@/fascicle?host=/run/a/socket&port=5432",
+        "postgresql://u:secret@h:5433/db",
+        "postgres://u:p%40x@[::1]:5433/d?sslmode=require&password=secret",
+        "postgresql://:secret@h/d",
+        "postgresql://h",
+    ],
+)
+def test_x7_a_url_is_shown_as_sqlalchemy_would_show_it(url: str) -> None:
+    theirs = make_url(url)
+    masked = {key: "…" if "pass" in key else value for key, value in theirs.query.items()}
+    shown = parse_database_url(url).masked("…")
+    assert shown == theirs.set(query=masked).render_as_string(hide_password=True)
+    assert "secret" not in shown

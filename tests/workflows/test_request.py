@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from temporalio.exceptions import CancelledError
 
-from activities.request_desk import Reception
 from fascicle.domain.errors import UsageError
-from fascicle.domain.request import RequestStatus, Stage
+from fascicle.domain.request import Reception, RequestStatus, Stage
 from fascicle.domain.summary import Method
 from fascicle.imports.feeds_opml import WantedFeed
 from simulator.llm import LlmScript

@@ -9,9 +9,8 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 
 from activities.request import RequestActivities
-from activities.request_desk import Reception
 from fascicle.domain.names import MAIN_QUEUE, new_id
-from fascicle.domain.request import RequestStatus, RequestView
+from fascicle.domain.request import Reception, RequestStatus, RequestView
 from simulator.faults import ArmedFault, Fault
 from simulator.llm import LlmScript
 from simulator.server import RunningSimulator

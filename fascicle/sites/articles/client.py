@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from fascicle.domain.ao3 import is_archive
-from fascicle.domain.article import MIN_WORDS, Article
+from fascicle.domain.article import Article
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
+from fascicle.domain.request_rule import MIN_WORDS
 from fascicle.domain.urls import page_host, place
 from fascicle.runtime.http import HttpClient
 from fascicle.sites.articles.firecrawl import Firecrawl

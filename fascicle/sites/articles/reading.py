@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from fascicle.domain.article import MIN_WORDS, Article
+from fascicle.domain.article import Article
+from fascicle.domain.request_rule import MIN_WORDS
 from fascicle.sites.articles.markdown import article_of_markdown
 from fascicle.sites.articles.page import article_of_page
 

@@ -1,7 +1,7 @@
 """Reading adapter files. One that is wrong is reported and left out; it takes nothing else down."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
+from fascicle.runtime.adapter_files import adapter_files
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.sites.base import BrokenAdapter
@@ -21,7 +22,6 @@ from fascicle.sites.declarative.site import DeclarativeSite, site_of
 # Nobody's site needs to be asked more often than this.
 SHORTEST_INTERVAL = 0.5
 _LARGEST_FILE = 100_000
-_ENDINGS = (".yaml", ".yml")
 # The same in C is ten times as fast; every command reads these files.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_WORDS = {"missing": "is missing", "extra_forbidden": "is no known entry; docs/adapters.md lists them"}
@@ -92,7 +92,7 @@ def load_folder(
     """The sites of all files in the folder, and the files that are none. No folder, no sites."""
     sites: dict[str, DeclarativeSite] = {}
     broken: list[BrokenAdapter] = []
-    for file in _files_in(folder):
+    for file in adapter_files(folder):
         try:
             site = build_site(http, file, surroundings)
             if site.name in {*taken, *sites}:
@@ -101,11 +101,6 @@ def load_folder(
         except UsageError as error:
             broken.append(BrokenAdapter(_name_in(file), file, error.message))
     return list(sites.values()), broken
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    if folder.is_dir():
-        yield from sorted(file for file in folder.iterdir() if file.suffix in _ENDINGS)
 
 
 def _read_yaml(file: Path) -> dict[Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.domain.fic import FicCode
+from fascicle.sites.idle_children import IdleChildren
 
 CHILD = "fascicle.sites.fanficfare.child"
 # Adapters leak soups; a fresh process costs half a second.
@@ -107,7 +108,7 @@ class Children:
     def __init__(self, most: int, module: str) -> None:
         self._module = module
         self._places = asyncio.Semaphore(most)
-        self._idle: list[Child] = []
+        self._idle = IdleChildren(self._discard)
         self._all: set[Child] = set()
         self._closed = False
 
@@ -136,6 +137,7 @@ class Children:
             await self._discard(self._idle.pop())
         for child in busy:
             await child.gone()
+        await self._idle.ended()
 
     async def _fit_child(self) -> Child:
         while self._idle:

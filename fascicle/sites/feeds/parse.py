@@ -5,7 +5,6 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-import feedparser
 from pydantic import BaseModel
 
 from fascicle.domain.errors import PermanentError
@@ -98,6 +97,8 @@ def _best_reading(document: str) -> dict[str, Any]:
 
 def _read(document: str) -> dict[str, Any]:
     """What feedparser finds; it stumbles over some garbage, in which there is nothing then."""
+    import feedparser  # where a process of its own reads feeds, the worker never needs it
+
     stream = io.BytesIO(document.encode("utf-8", "replace"))
     try:
         found: dict[str, Any] = feedparser.parse(

@@ -10,6 +10,7 @@ from typing import Any
 
 from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.sites.fanficfare.process import bare_environment
+from fascicle.sites.idle_children import IdleChildren
 
 # What a large document leaves behind is given back; a fresh process costs half a second.
 _MOST_READINGS = 500
@@ -101,7 +102,7 @@ class Children:
     def __init__(self, most: int, module: str) -> None:
         self._module = module
         self._places = asyncio.Semaphore(most)
-        self._idle: list[Child] = []
+        self._idle = IdleChildren(self._discard)
         self._all: set[Child] = set()
         self._closed = False
 
@@ -135,6 +136,7 @@ class Children:
             await self._discard(self._idle.pop())
         for child in busy:
             await child.gone()
+        await self._idle.ended()
 
     async def _fit_child(self) -> Child:
         while self._idle:

@@ -1,0 +1,22 @@
+"""What to say when Temporal refuses, or does not answer."""
+
+from temporalio.service import RPCError, RPCStatusCode
+
+SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+
+
+def refusal(error: RPCError) -> str:
+    """What Temporal said, and what to do about it."""
+    if error.status in SILENT:
+        return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
+    if is_about_namespace(error):
+        return (
+            f"{error.message} Set TEMPORAL_NAMESPACE to one that exists, or create it: "
+            "`fascicle setup --create-namespace`."
+        )
+    return f"Temporal refused: {error.message}"
+
+
+def is_about_namespace(error: RPCError) -> bool:
+    """Not what was asked for is missing, but the namespace it would be in."""
+    return error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower()
