@@ -27,13 +27,13 @@ _SETTINGS = {
     "listen_addresses": "",
     "port": str(SOCKET_PORT),
     "max_connections": "100",
-    # The system's cache holds the rest of a database that is rarely larger than memory.
+    # The system's cache serves what does not fit.
     "shared_buffers": "32MB",
     # No processes of its own for reading ahead: three fewer at rest.
     "io_method": "sync",
     # A burst leaves dozens of connections behind, each a process; the pool opens new ones when it needs them.
     "idle_session_timeout": "60s",
-    # Compiling a statement takes more memory and time than any of ours.
+    # Our statements are short: there is nothing to gain by compiling them.
     "jit": "off",
     # No replicas: less to write. Durability stays as PostgreSQL ships it (fsync, full_page_writes).
     "wal_level": "minimal",

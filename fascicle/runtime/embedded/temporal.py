@@ -41,13 +41,13 @@ _SINGLE_SHARD: Mapping[str, str] = MappingProxyType(
 _LOG_BYTES = 64 * 1024 * 1024
 _PRAGMAS = (
     "journal_mode=WAL",
-    # A kill loses nothing; a power cut loses what the system had not written yet, half a minute at most.
+    # A kill loses nothing; a power cut loses what the system had not written yet, usually half a minute.
     "synchronous=NORMAL",
     # A page that many polls change goes from the log into the file once for all of them.
     f"wal_autocheckpoint={_LOG_BYTES // PAGE_SIZE}",
 )
 
-# Go lets its heap double before it collects; half of that costs a tenth more CPU time.
+# Go lets its heap double before it collects; half of that takes less memory and some more CPU time.
 _ENVIRONMENT: Mapping[str, str] = MappingProxyType({"GOGC": "50"})
 
 # Of events read again and again; by default it grows to 128 MB before it forgets any.
