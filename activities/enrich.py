@@ -28,7 +28,7 @@ from fascicle.runtime.logs import get_logger
 from fascicle.sites.pages import Page, Pages
 from fascicle.sites.pages.text import text_of_html
 from fascicle.storage import dead_letter, enrichment
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 
 T = TypeVar("T")
 _LONGEST_MESSAGE = 300
@@ -74,7 +74,7 @@ class EnrichActivities:
     async def enrich_item(self, enrich: EnrichInput) -> EnrichResult:
         """Look at the page and keep what it says. Repeatable: an item that is gone or done needs nothing."""
         async with heartbeating():
-            async with transaction(self._engine) as connection:
+            async with statement(self._engine) as connection:
                 item = await enrichment.load(connection, enrich.item_id)
             if item is None or item.enrich != "due":
                 return EnrichResult(done=True)

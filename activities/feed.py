@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
 from temporalio.client import Client
 
-from activities.feed_books import FeedBooks, Look, document_hash, told_of
+from activities.feed_books import FeedBooks, Look, document_hash, refused_run, told_of
 from activities.feed_items import BuriedEntry, Stored, bad_entry, bury_entry
 from activities.heartbeat import heartbeating
 from activities.looking_after import EnrichItemInput, enrich_input, look_after_items
@@ -88,6 +88,7 @@ class FeedActivities:
                 return await self._poll(look)
             except MustWait as wait:
                 self._metrics.count_poll(FEED_SITE, "wait")
+                await self._note_refusal(look, wait)
                 return PollResult(wait=as_wait(wait), facts=_facts(look))
             except PermanentError as error:
                 if error.http_status != 410:
@@ -229,6 +230,12 @@ class FeedActivities:
             return []
         due = await enrichment.due(connection, source_id=source_id, before=now, limit=_ENRICH_PER_POLL)
         return [enrich_input(row) for row in due]
+
+    async def _note_refusal(self, look: Look, wait: MustWait) -> None:
+        """Waiting for a turn at the gate is no look yet; a site that says "later" was looked at."""
+        if wait.refused:
+            async with transaction(self._engine) as connection:
+                await runs.record(connection, refused_run(look, wait))
 
     async def _gone(self, look: Look, error: PermanentError) -> PollResult:
         """410: whoever runs the site wants nobody to ask again. A person may resume it all the same."""

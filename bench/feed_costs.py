@@ -1,4 +1,4 @@
-"""What a piece of feed work costs: CPU by process, what Temporal writes, transactions, requests, workflows."""
+"""What a piece of feed work costs: CPU by process, Temporal's writes, transactions, requests, workflows."""
 
 import time
 from collections.abc import Mapping

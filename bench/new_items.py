@@ -3,8 +3,8 @@
 python -m bench.new_items [--feeds 200] [--entries 10] [--per-second 0] [--no-items]
 
 `fascicle feed import` brings all feeds, until each had its first look; then every feed is looked at once
-while nothing is new; then every feed publishes an item at the same moment and is looked at, until the pages of
-all items are read. `--per-second` spreads the looks: work that comes one by one costs more than a crowd.
+while nothing is new; then every feed publishes an item at the same moment and is looked at, until the pages
+of all items are read. `--per-second` spreads the looks: work that comes one by one costs more than a crowd.
 """
 
 import argparse
