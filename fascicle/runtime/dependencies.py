@@ -87,6 +87,7 @@ async def open_dependencies(
     vault, oauth = build_vault(settings), _oauth(settings, http)
     reader = FanFicFare(settings.fic_processes)
     feed_reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
+    pages = _pages(settings, http)
     articles = build_articles(settings, http, services)
     tokens = Tokens(engine, vault, oauth, renewals_at_once=min(4, max(1, settings.database_pool // 2)))
     try:
@@ -111,13 +112,14 @@ async def open_dependencies(
             other_fics,
             Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token),
             Feeds(http, feed_reader, gate=settings.feed_gate, youtube=settings.youtube_url),
-            _pages(settings, http),
+            pages,
             articles,
             _language_model(settings, services),
         )
     finally:
         await reader.close()
         await feed_reader.close()
+        await pages.close()
         await articles.close()
         notifier.close()
         await tokens.aclose()
@@ -202,6 +204,7 @@ def _pages(settings: Settings, http: HttpClient) -> Pages:
         youtube=settings.youtube_url,
         spotify=settings.spotify_url,
         soundcloud=settings.soundcloud_url,
+        processes=settings.feed_processes,
     )
 
 
