@@ -15,7 +15,14 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.names import PATIENT_WAITS, WAKE_SIGNAL
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
-    from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
+    from workflows.source_state import (
+        SourceInput,
+        SourceStatus,
+        Wishes,
+        details,
+        first_state,
+        shown_at_start,
+    )
 
 # A site that refuses this often in one poll is failing, however politely it says so.
 MOST_REFUSALS = 20
@@ -33,7 +40,7 @@ class SourceWorkflow:
         self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
         self._waiting_for = ""
-        self._shown: tuple[str, ...] = ()
+        self._shown = shown_at_start(source)
 
     @workflow.run
     async def run(self, source: SourceInput) -> SourceStatus:
