@@ -37,6 +37,7 @@ from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.runtime.tracing import open_tracing
 from fascicle.runtime.tuning import worker_options
+from fascicle.runtime.workflow_sandbox import Sandbox
 from fascicle.storage.database import check_schema, newest_version, ping, transaction
 from fascicle.storage.gauges import Sample, read_gauges
 from fascicle.web.codec import CodecRoutes
@@ -107,6 +108,7 @@ def build_workers(
             workflows=list(WORKFLOWS) if queue == MAIN_QUEUE else [],
             activities=served[queue],
             interceptors=[interceptor, OfferUnreadAgain()],
+            workflow_runner=Sandbox(),
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
             max_heartbeat_throttle_interval=timedelta(seconds=1),
             **worker_options(settings, queue),

@@ -95,7 +95,7 @@ def activities_by_queue(
     cleanup = StorageCleanupActivities(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )
-    feed = FeedActivities(engine, dependencies.feeds, feed_books(settings), metrics)
+    feed = FeedActivities(engine, client, dependencies.feeds, feed_books(settings), metrics)
     fic = _fic_activities(client, dependencies, metrics)
     desk = open_request_desk(dependencies, client) if settings.enrich_summarize else None
     enrich = EnrichActivities(engine, dependencies.pages, metrics, desk)

@@ -19,17 +19,19 @@ from fascicle.domain.item_page import (
     EnrichableItem,
     Enrichment,
     PageMetadata,
+    PageReading,
     StepError,
     Texts,
     declared_language,
+    needs_page_text,
     put_together,
 )
 from fascicle.domain.request import Asked
 from fascicle.runtime.logs import get_logger
-from fascicle.sites.pages import Page, Pages
+from fascicle.sites.pages import Pages
 from fascicle.sites.pages.text import text_of_html
 from fascicle.storage import dead_letter, enrichment
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 
 T = TypeVar("T")
 _LONGEST_MESSAGE = 300
@@ -75,7 +77,7 @@ class EnrichActivities:
     async def enrich_item(self, enrich: EnrichInput) -> EnrichResult:
         """Look at the page and keep what it says. Repeatable: an item that is gone or done needs nothing."""
         async with heartbeating():
-            async with transaction(self._engine) as connection:
+            async with statement(self._engine) as connection:
                 item = await enrichment.load(connection, enrich.item_id)
             if item is None or item.enrich != "due":
                 return EnrichResult(done=True)
@@ -116,27 +118,24 @@ class EnrichActivities:
         page = None
         if url and self._pages.has_page(url):
             page = await steps.attempt("page", self._pages.fetch(url))
-        metadata = await steps.attempt("metadata", self._pages.metadata(page)) if page else None
+        texts = Texts(summary=text_of_html(item.summary), content=text_of_html(item.content))
+        read = await steps.attempt(
+            "metadata",
+            self._pages.read(
+                page,
+                with_text=needs_page_text(item, texts),
+                declared_language=declared_language(item, None),
+                feed_text=texts.longest,
+            ),
+        )
+        read = read or PageReading()
+        steps.errors += read.errors
+        metadata = read.metadata if page else None
         if oembed is None and metadata is not None and _lacks_something(metadata) and metadata.oembed_url:
             oembed = await steps.attempt("oembed", self._pages.embedded(metadata.oembed_url))
-        texts = Texts(
-            summary=text_of_html(item.summary),
-            content=text_of_html(item.content),
-            page=await self._text_of(page, steps),
-        )
-        language = await self._language(item, metadata, texts, steps)
+        texts.page = read.text
+        language = declared_language(item, metadata) or read.language
         return put_together(item, texts, page=metadata, oembed=oembed, language=language, errors=steps.errors)
-
-    async def _text_of(self, page: Page | None, steps: "_Steps") -> str:
-        if page is None or not page.body:
-            return ""
-        return await steps.attempt("text", self._pages.text(page)) or ""
-
-    async def _language(
-        self, item: EnrichableItem, page: PageMetadata | None, texts: Texts, steps: "_Steps"
-    ) -> str | None:
-        declared = declared_language(item, page)
-        return declared or await steps.attempt("language", self._pages.language(texts.longest))
 
     async def _have_summarised(self, item: EnrichableItem) -> None:
         """By a request like any other, which waits for its turn and the day's budget. What it comes to is its

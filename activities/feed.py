@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from temporalio import activity
+from temporalio.client import Client
 
-from activities.feed_books import FeedBooks, Look, document_hash, told_of
+from activities.feed_books import FeedBooks, Look, document_hash, refused_run, told_of
 from activities.feed_items import BuriedEntry, Stored, bad_entry, bury_entry
 from activities.heartbeat import heartbeating
-from activities.looking_after import EnrichItemInput, enrich_input
+from activities.looking_after import EnrichItemInput, enrich_input, look_after_items
 from activities.metrics import Metrics
 from activities.source import (
     PollInput,
@@ -67,8 +68,11 @@ class StoreItemResult(BaseModel):
 
 
 class FeedActivities:
-    def __init__(self, engine: AsyncEngine, feeds: Feeds, books: FeedBooks, metrics: Metrics) -> None:
+    def __init__(
+        self, engine: AsyncEngine, client: Client, feeds: Feeds, books: FeedBooks, metrics: Metrics
+    ) -> None:
         self._engine = engine
+        self._client = client
         self._feeds = feeds
         self._books = books
         self._metrics = metrics
@@ -89,6 +93,7 @@ class FeedActivities:
                 return watched(poll, await self._poll(look))
             except MustWait as wait:
                 self._metrics.count_poll(FEED_SITE, "wait")
+                await self._note_refusal(look, wait)
                 return PollResult(wait=as_wait(wait), facts=_facts(look))
             except PermanentError as error:
                 if error.http_status != 410:
@@ -181,7 +186,9 @@ class FeedActivities:
             self._metrics.note_detection(FEED_SITE, published_at, look.source.first_synced_at)
         stays = await self._follow_the_move(look, kept.moved_to, parsed)
         told = told_of(kept.stored, first=look.feed.first)
-        return PollResult(items=due, told=told, facts=kept.facts, gone=not stays)
+        # As a child of the feed's workflow, each would wake that twice more and write into its history.
+        left = await look_after_items(self._client, due)
+        return PollResult(items=left, told=told, facts=kept.facts, gone=not stays)
 
     async def _follow_the_move(self, look: Look, believed: str | None, parsed: ParsedFeed | None) -> bool:
         """Fetch it at its new address from now on. False: there is a feed of ours, which has its readers now.
@@ -228,6 +235,12 @@ class FeedActivities:
             return []
         due = await enrichment.due(connection, source_id=source_id, before=now, limit=_ENRICH_PER_POLL)
         return [enrich_input(row) for row in due]
+
+    async def _note_refusal(self, look: Look, wait: MustWait) -> None:
+        """Waiting for a turn at the gate is no look yet; a site that says "later" was looked at."""
+        if wait.refused:
+            async with transaction(self._engine) as connection:
+                await runs.record(connection, refused_run(look, wait))
 
     async def _gone(self, look: Look, error: PermanentError) -> PollResult:
         """410: whoever runs the site wants nobody to ask again. A person may resume it all the same."""

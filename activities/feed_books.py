@@ -11,6 +11,7 @@ from activities.feed_items import FeedStore, Stored
 from activities.next_check import PollPolicy, next_check
 from activities.source import SourceFacts, facts_of
 from fascicle.domain.breaker import Circuit
+from fascicle.domain.errors import MustWait
 from fascicle.domain.feed import ParsedFeed
 from fascicle.sites.feeds.client import Fetched
 from fascicle.storage import dead_letter
@@ -31,6 +32,10 @@ class Look:
     now: datetime
     replay_of: int | None = None
     began: float = field(default_factory=time.monotonic)
+
+    def time(self) -> datetime:
+        """The time it is, by the clock that `now` is of: a workflow's may run ahead."""
+        return self.now + timedelta(seconds=time.monotonic() - self.began)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class FeedBooks:
             return None
         stored = Stored()
         if parsed is not None:
-            stored = await self.store.store(connection, held, parsed, look.now)
+            stored = await self.store.store(connection, held, parsed, look.now, arrived_at=look.time())
         sightings = _sightings(held, fetched)
         answered = _answered(held, fetched, parsed, sightings)
         if answered != held:  # most answers say what the one before said
@@ -78,7 +83,9 @@ class FeedBooks:
         held = await feeds.locked(connection, look.source.id)
         if held is None:
             return None
-        stored = await self.store.store(connection, held, parsed, look.now, replay=True)
+        stored = await self.store.store(
+            connection, held, parsed, look.now, arrived_at=look.time(), replay=True
+        )
         await runs.record(connection, run_of(look, outcome_of(stored, held), stored))
         return stored
 
@@ -160,7 +167,7 @@ def run_of(look: Look, outcome: Outcome, stored: Stored, fetched: Fetched | None
         source_id=look.source.id,
         outcome=outcome,
         started_at=look.now,
-        finished_at=look.now + timedelta(seconds=time.monotonic() - look.began),
+        finished_at=look.time(),
         replay_of=look.replay_of,
         http_status=fetched.status if fetched else None,
         size=len(fetched.body) if fetched else None,
@@ -174,6 +181,19 @@ def run_of(look: Look, outcome: Outcome, stored: Stored, fetched: Fetched | None
         flood=stored.flood,
         document=fetched.body if fetched and keep else None,
         content_type=fetched.content_type if fetched and keep else None,
+    )
+
+
+def refused_run(look: Look, wait: MustWait) -> Run:
+    """The record of a look that the site refused for now: the next one is another."""
+    return Run(
+        source_id=look.source.id,
+        outcome="failed",
+        started_at=look.now,
+        finished_at=look.time(),
+        http_status=wait.http_status,
+        error_code=wait.code,
+        error=wait.message,
     )
 
 

@@ -50,6 +50,12 @@ class Stored:
         return not (self.new or self.updated or self.renamed or self.silent or self.failed)
 
 
+@dataclass(frozen=True)
+class _Times:
+    began: datetime
+    arrived: datetime
+
+
 Prepare = Callable[[Judged, Feed, bool], ItemRow]
 
 
@@ -67,12 +73,15 @@ class FeedStore:
         parsed: ParsedFeed,
         now: datetime,
         *,
+        arrived_at: datetime | None = None,
         replay: bool = False,
     ) -> Stored:
         """Seen, items and inbox rows of a whole document, in the caller's transaction. Hold the feed.
 
+        `now` is when the look began, `arrived_at` when inboxes get what it found: sites may be slow.
         `replay`: the document is an old one: what is missing is stored, what is known stays as it is.
         """
+        times = _Times(now, arrived_at or now)
         judgement = await self._judged(connection, feed, parsed.entries)
         shared = _shared_addresses(parsed, feed, judgement)
         settled = (Verdict.KNOWN, Verdict.EDITED, Verdict.RENAMED) if replay else (Verdict.KNOWN,)
@@ -82,10 +91,10 @@ class FeedStore:
         stored = Stored(entries=len(judgement.entries), flood=judgement.flood)
         try:
             async with database_errors(), connection.begin_nested():
-                await self._write(connection, feed, rows, stored, now)
+                await self._write(connection, feed, rows, stored, times)
         except PermanentError as error:
             log.warning("entries_one_by_one", source_id=feed.source_id, error=error.message)
-            failures += await self._write_one_by_one(connection, feed, rows, stored, now)
+            failures += await self._write_one_by_one(connection, feed, rows, stored, times)
         await self._bury(connection, feed, failures, now)
         stored.failed = len(failures)
         if not replay:
@@ -104,7 +113,7 @@ class FeedStore:
             return stored
         judged = Judged(listed, Verdict.SILENT if buried.silent else Verdict.NEW)
         row = await asyncio.to_thread(self._prepare, judged, feed, listed.url_key != url_key(feed.url))
-        await self._write(connection, feed, [(judged, row)], stored, now)
+        await self._write(connection, feed, [(judged, row)], stored, _Times(now, now))
         return stored
 
     async def _judged(self, connection: AsyncConnection, feed: Feed, entries: Sequence[Entry]) -> Judgement:
@@ -146,9 +155,9 @@ class FeedStore:
         feed: Feed,
         rows: Sequence[tuple[Judged, ItemRow]],
         stored: Stored,
-        now: datetime,
+        times: "_Times",
     ) -> None:
-        source_id = feed.source_id
+        source_id, now = feed.source_id, times.began
         # Feeds list the newest first: oldest first, items' numbers follow the order they came out in.
         fresh = [row for judged, row in reversed(rows) if judged.verdict in (Verdict.NEW, Verdict.SILENT)]
         edits = [row for _, row in rows if row.item_id is not None]
@@ -156,7 +165,7 @@ class FeedStore:
         await items.find_or_add(connection, source_id, fresh, now)
         await items.note_seen(connection, source_id, [row for _, row in rows], now)
         news = [row.item_id for row in fresh if not row.silent and row.item_id is not None]
-        stored.delivered += await items.deliver(connection, source_id, news, now)
+        stored.delivered += await items.deliver(connection, source_id, news, times.arrived)
         if self._enrich:
             await items.ask_for_enrichment(connection, news, now)
         _count(stored, rows)
@@ -167,14 +176,14 @@ class FeedStore:
         feed: Feed,
         rows: Sequence[tuple[Judged, ItemRow]],
         stored: Stored,
-        now: datetime,
+        times: "_Times",
     ) -> list[tuple[Judged, Exception]]:
         failures: list[tuple[Judged, Exception]] = []
         for judged, row in reversed(rows):
             row.item_id = judged.seen.item_id if judged.seen else None
             try:
                 async with database_errors(), connection.begin_nested():
-                    await self._write(connection, feed, [(judged, row)], stored, now)
+                    await self._write(connection, feed, [(judged, row)], stored, times)
             except PermanentError as error:
                 failures.append((judged, error))
         return failures

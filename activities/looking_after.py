@@ -1,6 +1,6 @@
 """Seeing to it that a post, a fic, an item or a request has its workflow, and that it looks at its row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,6 +13,7 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
 
 from fascicle.domain.fic import FicRef
 from fascicle.domain.names import (
@@ -99,8 +100,22 @@ def enrich_input(row: Mapping[str, Any]) -> EnrichItemInput:
     return EnrichItemInput(item_id=row["id"], title=row["title"][:200], host=page_host(row["url"]))
 
 
-async def look_after_item(client: Client, item: EnrichItemInput) -> bool:
-    """Start the item's enrichment. False: it is going on, and goes on."""
+async def look_after_items(client: Client, items: Sequence[EnrichItemInput]) -> list[EnrichItemInput]:
+    """Start the enrichment of each. Returns those that Temporal did not take now: somebody else must try."""
+    left = []
+    for item in items:
+        try:
+            await look_after_item(client, item, eager=True)
+        except RPCError:
+            left.append(item)
+    return left
+
+
+async def look_after_item(client: Client, item: EnrichItemInput, *, eager: bool = False) -> bool:
+    """Start the item's enrichment. False: it is going on, and goes on.
+
+    `eager`: this process may have its first task at once, if it serves the queue.
+    """
     try:
         await client.start_workflow(
             "EnrichItemWorkflow",
@@ -111,6 +126,7 @@ async def look_after_item(client: Client, item: EnrichItemInput) -> bool:
             static_summary=item.title[:200],
             priority=enrich_priority(item),
             search_attributes=_site(item.host) if item.host else None,
+            request_eager_start=eager,
         )
     except WorkflowAlreadyStartedError:
         return False

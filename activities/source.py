@@ -179,7 +179,8 @@ class SourceActivities:
             if source.last_checked_at == failure.now:  # counted, but whoever did so died before saying so
                 return _facts_as_noted(source, failure.now)
             state, plan = await self._after_failure(connection, source, failure)
-            if source.is_feed:
+            # What the site refused for now has its row already, one for each refusal.
+            if source.is_feed and failure.error.error_type != MustWait.__name__:
                 await runs.record(connection, failed_run(source.id, failure.now, failure.error))
             await sources.record_failure(
                 connection, source.id, now=failure.now, state=state, plan=plan, error=failure.error

@@ -22,7 +22,7 @@ from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
 from starter.context import Reach, reach, run
 from starter.feed_named import user_made
-from starter.onboarding import ensure_workflow
+from starter.onboarding import start_source
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table, progress_bar
 from starter.saved_page import content_of
@@ -138,9 +138,7 @@ async def _start_workflows(r: Reach, written: _Written) -> None:
 
         async def start(look: dict[str, Any]) -> None:
             async with turns:
-                handle = await ensure_workflow(
-                    r.dependencies, r.client, look["id"], anew=written.created[look["id"]]
-                )
+                handle = await start_source(r.client, look, anew=written.created[look["id"]])
                 # An import that was broken off here has left it resting, with a reader.
                 if look["id"] in written.woken or (look["paused_reason"] == NOBODY_READS and look["wanted"]):
                     await handle.signal("resume")
@@ -181,7 +179,8 @@ async def _watch(dependencies: Dependencies, source_ids: Collection[str]) -> Non
 
 
 async def _unlooked(dependencies: Dependencies, source_ids: Collection[str]) -> set[str]:
-    return {look["id"] for look in await _first_looks(dependencies, source_ids) if not look["checked"]}
+    async with transaction(dependencies.engine) as connection:
+        return await feed_list.without_look(connection, source_ids)
 
 
 async def _first_looks(dependencies: Dependencies, source_ids: Collection[str]) -> list[dict[str, Any]]:

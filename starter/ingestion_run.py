@@ -127,5 +127,7 @@ def _found(row: dict[str, Any]) -> str:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    outcome = f"{row['outcome']} (flood)" if row["flood"] else row["outcome"]
+    outcome = row["outcome"]
+    if row["flood"] and outcome != "flood":
+        outcome = f"{outcome} (flood)"
     return {**row, "outcome": outcome, "error": row["error_code"]}

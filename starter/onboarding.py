@@ -193,4 +193,5 @@ def _workflow_input(row: dict[str, Any], look_at: datetime | None) -> SourceInpu
         pause_reason=row["paused_reason"] or "",
         due_at=look_at or row["next_check_at"],
         woken=look_at is not None,
+        attributes_given=True,
     )

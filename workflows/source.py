@@ -14,7 +14,14 @@ with workflow.unsafe.imports_passed_through():
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
     from workflows.source_look import SourceLook, count_refusal, goes_on_in_a_new_run
-    from workflows.source_state import SourceInput, SourceStatus, Wishes, details, first_state
+    from workflows.source_state import (
+        SourceInput,
+        SourceStatus,
+        Wishes,
+        details,
+        first_state,
+        shown_at_start,
+    )
 
 # Temporal refuses an id it remembers as done; if the database says otherwise twice, the batch stores it.
 REFUSED_STARTS_BEFORE_BATCH = 2
@@ -32,7 +39,7 @@ class SourceWorkflow:
         self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
         self._look = SourceLook(self._state, self._wishes, self._calls, self._children, self._show)
-        self._shown: tuple[str, ...] = ()
+        self._shown = shown_at_start(source)
 
     @workflow.run
     async def run(self, source: SourceInput) -> SourceStatus:

@@ -59,6 +59,8 @@ class SourceInput(BaseModel):
     due_at: datetime | None = None
     woken: bool = False
     """Something new may be there: the first poll is to fetch it."""
+    attributes_given: bool = False
+    """It was started with its search attributes: they need not be set again."""
     state: SourceState | None = None
 
     @property
@@ -106,6 +108,12 @@ class Wishes:
     def interrupt(self) -> bool:
         """Wishes that a wait in the middle of a poll gives way to."""
         return self.stop or (self.pause is not None and self.pause[0])
+
+
+def shown_at_start(source: SourceInput) -> tuple[str, ...]:
+    """The search attributes that a new run has without setting them; each setting is a write for Temporal."""
+    is_first_run = source.state is None
+    return (source.cadence.value, source.circuit.value) if source.attributes_given and is_first_run else ()
 
 
 def first_state(source: SourceInput) -> SourceState:

@@ -9,6 +9,8 @@ from fascicle.domain.item_words import count_words, extractive_summary, lead_of,
 
 # Fewer words are a caption, a date, "Comments": nothing that tells what an item is about.
 _WORDS_OF_A_LEAD = 6
+# As much is the article itself, not its beginning.
+_WORDS_OF_AN_ARTICLE = 250
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9_-]{1,30})?\s*")
 # Codes for "undetermined", "several" and "none".
 _NO_LANGUAGE = frozenset({"und", "mul", "mis", "zxx", "xx", "xxx"})
@@ -51,6 +53,16 @@ class StepError(BaseModel):
     step: str
     code: str
     message: str
+
+
+class PageReading(BaseModel):
+    """What the process that reads pages made of one."""
+
+    metadata: PageMetadata | None = None
+    text: str = ""
+    language: str | None = None
+    """Worked out, where nobody declares it."""
+    errors: list[StepError] = []
 
 
 class EnrichableItem(BaseModel):
@@ -110,6 +122,15 @@ def declared_language(item: EnrichableItem, page: PageMetadata | None) -> str | 
     """As somebody says: the entry, the page, the feed. Working it out is dear."""
     said = (item.language, page.language if page else None, item.feed_language)
     return next((language for tag in said if (language := primary_language(tag))), None)
+
+
+def needs_page_text(item: EnrichableItem, texts: Texts) -> bool:
+    """Finding a page's text is the dearest part of reading it: not where the feed has it, nor where there is
+    something to watch or hear, of which the feed says what it is."""
+    words = count_words(texts.longest).total
+    if item.duration_seconds or (item.media_type or "").startswith(("audio/", "video/")):
+        return words < _WORDS_OF_A_LEAD
+    return words < _WORDS_OF_AN_ARTICLE
 
 
 def put_together(

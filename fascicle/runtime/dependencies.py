@@ -142,7 +142,9 @@ class Dependencies:
 
     @cached_property
     def pages(self) -> "Pages":
-        return _pages(self.settings, self.http)
+        pages = _pages(self.settings, self.http)
+        self._cleanup.push_async_callback(pages.close)
+        return pages
 
     @cached_property
     def articles(self) -> "Articles":
@@ -290,6 +292,7 @@ def _pages(settings: Settings, http: "HttpClient") -> "Pages":
         youtube=settings.youtube_url,
         spotify=settings.spotify_url,
         soundcloud=settings.soundcloud_url,
+        processes=settings.feed_processes,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
 from fascicle.storage.database_url import parse_database_url
@@ -27,16 +28,20 @@ _UNDOUBTED = "restored_undoubted"
 MARK_AS_UNDOUBTED = f"create table if not exists public.{_UNDOUBTED} ();"
 
 
+_USED_AT = "fascicle_used_at"
+# Of a connection that was used lately the driver knows whether the server has closed it.
+_PING_AFTER_SECONDS = 30.0
+
+
 def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine
 
-    return create_async_engine(
+    engine = create_async_engine(
         asyncpg_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
         # The last one returned is used first: a burst's others stay idle, and a server may close them.
         pool_use_lifo=True,
-        pool_pre_ping=True,
         # Statements' values may be secrets, and errors go to logs, histories and traces.
         hide_parameters=True,
         connect_args={
@@ -45,6 +50,32 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
             "server_settings": {"application_name": "fascicle", "timezone": "UTC"},
         },
     )
+    _replace_dead_connections(engine)
+    return engine
+
+
+def _replace_dead_connections(engine: AsyncEngine) -> None:
+    """SQLAlchemy's own check is three round trips before each transaction: here only where it was idle."""
+    from sqlalchemy import event
+    from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
+
+    pool, dialect = engine.sync_engine.pool, engine.sync_engine.dialect
+
+    def note_use(_connection: Any, record: Any) -> None:
+        record.info[_USED_AT] = time.monotonic()
+
+    def check(connection: Any, record: Any, _proxy: Any) -> None:
+        if connection.driver_connection.is_closed():
+            raise DisconnectionError
+        if time.monotonic() - record.info.get(_USED_AT, time.monotonic()) < _PING_AFTER_SECONDS:
+            return
+        try:
+            dialect.do_ping(connection)
+        except (OSError, TimeoutError, dialect.loaded_dbapi.Error) as error:
+            raise InvalidatePoolError from error
+
+    event.listen(pool, "checkin", note_use)
+    event.listen(pool, "checkout", check)
 
 
 def open_reading_engine(url: str) -> AsyncEngine:
@@ -151,8 +182,15 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         yield connection
 
 
+@asynccontextmanager
+async def statement(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """For a single statement, which is its own transaction: without the round trips around one."""
+    async with database_errors(), engine.connect() as connection:
+        yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
 async def ping(engine: AsyncEngine) -> None:
-    async with transaction(engine) as connection:
+    async with statement(engine) as connection:
         await connection.execute(text("select 1"))
 
 

@@ -64,11 +64,14 @@ async def add_many(
 
 
 async def first_looks(connection: AsyncConnection, source_ids: Collection[str]) -> list[dict[str, Any]]:
-    """How the first looks at these feeds went. A feed that turned out to be another's is no longer there."""
+    """How the first looks at these feeds went, with all that their workflows are started with. A feed that
+    turned out to be another's is no longer there."""
     rows = await connection.execute(
         text("""select source.id, source.title, feed.url, last_error_code as error_code,
                   last_error as error, last_checked_at is not null as checked,
-                  first_synced_at is not null as read, paused_reason,
+                  first_synced_at is not null as read, source.site, source.series_id, source.cadence,
+                  source.circuit, source.failure_count, source.first_synced_at, source.paused_at,
+                  source.paused_reason, source.next_check_at,
                   exists (select from subscription s where s.source_id = source.id and s.state = 'ACTIVE')
                     as wanted
                 from source join feed on feed.source_id = source.id
@@ -76,6 +79,16 @@ async def first_looks(connection: AsyncConnection, source_ids: Collection[str]) 
         {"ids": list(source_ids)},
     )
     return [dict(row) for row in rows.mappings()]
+
+
+async def without_look(connection: AsyncConnection, source_ids: Collection[str]) -> set[str]:
+    """Which of these feeds had no look yet."""
+    rows = await connection.execute(
+        text("""select id from source
+                where id = any(:ids) and removed_at is null and last_checked_at is null"""),
+        {"ids": list(source_ids)},
+    )
+    return set(rows.scalars())
 
 
 async def listing(connection: AsyncConnection) -> list[dict[str, Any]]:

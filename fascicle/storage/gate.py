@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fascicle.domain import gate as rules
 from fascicle.domain.gate import GatePolicy
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 from fascicle.storage.sql import text
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Gates:
 
     async def _reserve(self, name: str, policy: GatePolicy, patience: float) -> Slot:
         values = {"name": name, "patience": patience, "lease": policy.lease} | _distance(policy)
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             row = (await connection.execute(_RESERVE, values)).first()
             if row is None:  # no row yet, or no slot near enough
                 await connection.execute(_ENSURE, values)
@@ -202,12 +202,12 @@ class Gates:
 
     async def returned(self, name: str, policy: GatePolicy, turn: int) -> None:
         """The request of that turn is over; the next one keeps its distance from now on."""
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             await connection.execute(_RETURN, {"name": name, "turn": turn} | _distance(policy))
 
     async def blocked(self, name: str) -> Slot | None:
         """For how long the site, or a person, told us to stay away, if any did."""
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             rows = await connection.execute(
                 text(f"""select extract(epoch from greatest(blocked_until, {PAUSED_UNTIL})
                                           - clock_timestamp())::float8, {REASON}, {PAUSED_AT} is not null
@@ -219,7 +219,7 @@ class Gates:
         return None if row is None else Slot(False, row[0], row[1], by_hand=row[2])
 
     async def succeeded(self, name: str, policy: GatePolicy) -> None:
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             await connection.execute(
                 text("""update gate set failures = 0, refusals = 0, open_until = null,
                           delay_seconds = greatest(cast(:floor as float8), delay_seconds * :ease)

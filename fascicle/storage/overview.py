@@ -198,11 +198,12 @@ async def sent_since(connection: AsyncConnection, since: datetime) -> list[dict[
 
 
 async def delivered_since(connection: AsyncConnection, run_id: int) -> list[dict[str, Any]]:
-    """What runs after that one put into inboxes. What a run stores bears its time."""
+    """What runs after that one put into inboxes: what arrived while they ran."""
     rows = await connection.execute(
         text("""select run.id as run_id, u.name as user, item.title, coalesce(s.title, source.title) as feed
                 from ingestion_run run
-                join inbox_item i on i.source_id = run.source_id and i.arrived_at = run.started_at
+                join inbox_item i on i.source_id = run.source_id
+                  and i.arrived_at between run.started_at and run.finished_at
                 join item on item.id = i.item_id join app_user u on u.id = i.user_id
                 join source on source.id = run.source_id
                 left join subscription s on s.user_id = i.user_id and s.source_id = i.source_id

@@ -13,7 +13,11 @@ from fascicle.storage.sql import text
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+# As stored: `new` is a run that changed something, news or not.
 Outcome = Literal["first", "new", "idle", "not_modified", "failed"]
+# As shown: what brought no news is not called new.
+_SHOWN = """case when run.outcome <> 'new' or run.new > 0 then run.outcome
+  when run.flood then 'flood' else 'changed' end as outcome"""
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,8 @@ async def document(connection: AsyncConnection, run_id: int) -> Document | None:
     return Document(row.source_id, body, row.content_type)
 
 
-_LISTING = """
-select run.id, run.source_id, source.title as feed, run.outcome, run.started_at, run.finished_at,
+_LISTING = f"""
+select run.id, run.source_id, source.title as feed, {_SHOWN}, run.started_at, run.finished_at,
   run.duration_ms, run.http_status, run.bytes, run.entries, run.new, run.updated, run.renamed, run.silent,
   run.failed, run.delivered, run.flood, run.error_code, run.error, run.replay_of,
   run.document is not null as document_kept

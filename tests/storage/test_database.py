@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -150,3 +151,46 @@ def test_x7_a_url_is_shown_as_sqlalchemy_would_show_it(url: str) -> None:
     shown = parse_database_url(url).masked("…")
     assert shown == theirs.set(query=masked).render_as_string(hide_password=True)
     assert "secret" not in shown
+
+
+async def test_a_connection_that_the_server_closed_is_replaced_unnoticed(
+    engine: AsyncEngine, database_url: str
+) -> None:
+    async with transaction(engine) as connection:
+        used: Any = (await connection.get_raw_connection()).driver_connection
+    other = open_engine(database_url)
+    async with transaction(other) as connection:
+        await connection.execute(
+            text("""select pg_terminate_backend(:pid)"""), {"pid": used.get_server_pid()}
+        )
+    await other.dispose()
+    async with asyncio.timeout(10):
+        while not used.is_closed():  # the driver reads the server's farewell when the loop turns
+            await asyncio.sleep(0.01)
+    await ping(engine)
+
+
+@pytest.mark.parametrize(("idle_seconds", "pings"), [(3600.0, 0), (0.0, 1)])
+async def test_only_a_connection_that_was_idle_is_asked_whether_it_lives(
+    engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch, idle_seconds: float, pings: int
+) -> None:
+    await ping(engine)
+    dialect, asked = engine.sync_engine.dialect, []
+    real = dialect.do_ping
+
+    def counted(connection: Any) -> bool:
+        asked.append(connection)
+        return real(connection)
+
+    monkeypatch.setattr(dialect, "do_ping", counted)
+    monkeypatch.setattr(database, "_PING_AFTER_SECONDS", idle_seconds)
+    await ping(engine)
+    assert len(asked) == pings
+
+
+async def test_a_single_statement_has_no_transaction_around_it(engine: AsyncEngine) -> None:
+    began = text("select now()")  # the time of the transaction's beginning
+    async with database.statement(engine) as connection:
+        assert await connection.scalar(began) != await connection.scalar(began)
+    async with transaction(engine) as connection:
+        assert await connection.scalar(began) == await connection.scalar(began)

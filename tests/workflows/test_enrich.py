@@ -3,11 +3,16 @@
 from typing import Any
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError
+from temporalio.common import SearchAttributeKey
+from temporalio.service import RPCError, RPCStatusCode
 
-from fascicle.domain.names import MAIN_QUEUE, enrich_workflow_id, new_id
+from activities import looking_after
+from fascicle.domain.names import MAIN_QUEUE, enrich_workflow_id, new_id, source_workflow_id
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
+from tests.feeds import feed, poll, publish, read
 from tests.harness import Harness, eventually
 from tests.items import ARTICLE, due_item, enrich, item_row, serve
 from workflows.reconcile import ReconcileWorkflow
@@ -122,3 +127,51 @@ async def test_i5_every_item_is_summarised_where_that_is_wanted(stack: Harness) 
     await eventually(lambda: stack.value("select document from summary"), what="the summary")
     kept = await stack.value("select document->>'summary_250' from summary")
     assert await stack.value("select lead from item where id = :id", id=item) == kept
+
+
+async def test_i5_new_items_are_enriched_beside_their_feeds_workflow_not_under_it(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "News")
+    await poll(stack, subscribed)
+
+    async def enriched() -> list[dict[str, Any]]:
+        return await stack.rows("select id from item where title = 'News' and enrich = 'done'")
+
+    item = (await eventually(enriched))[0]
+    child = await stack.client.get_workflow_handle(enrich_workflow_id(item["id"])).describe()
+    assert child.parent_id is None
+    events = await _event_types(stack, source_workflow_id(subscribed.source_id))
+    assert EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED not in events
+
+
+async def test_i5_what_the_poll_could_not_start_its_workflow_starts(
+    stack: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_arguments: Any, **_options: Any) -> bool:
+        raise RPCError("away", RPCStatusCode.UNAVAILABLE, b"")
+
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "News")
+    monkeypatch.setattr(looking_after, "look_after_item", refuses)
+    await poll(stack, subscribed)
+
+    async def enriched() -> list[dict[str, Any]]:
+        return await stack.rows("select id from item where title = 'News' and enrich = 'done'")
+
+    await eventually(enriched)
+
+
+async def test_i7_a_source_is_not_given_its_search_attributes_twice(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    workflow_id = source_workflow_id(subscribed.source_id)
+    await stack.status({"id": subscribed.source_id})
+    assert EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES not in await _event_types(
+        stack, workflow_id
+    )
+    found = (await stack.client.get_workflow_handle(workflow_id).describe()).typed_search_attributes
+    assert found.get(SearchAttributeKey.for_keyword("Circuit")) == "closed"
+
+
+async def _event_types(stack: Harness, workflow_id: str) -> list[int]:
+    history = await stack.client.get_workflow_handle(workflow_id).fetch_history()
+    return [event.event_type for event in history.events]

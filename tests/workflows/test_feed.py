@@ -11,10 +11,11 @@ from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
 from fascicle.storage import feed as feeds
+from fascicle.storage import run as run_rows
 from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
 from simulator.faults import Fault
-from simulator.feeds.records import FeedPatch
+from simulator.feeds.records import EntryPatch, FeedPatch
 from starter.subscribing import come_back, leave
 from tests.feeds import feed, inbox, poll, publish, read, requests, runs, user
 from tests.harness import Harness, eventually
@@ -196,6 +197,13 @@ async def test_x2_retry_after_is_waited_out_and_no_failure(stack: Harness) -> No
     await poll(stack, subscribed)
     assert await inbox(stack, "ann") == ["News"]
     assert await stack.source_value(subscribed.source_id, "failure_count") == 0
+    refused, looked = (await runs(stack, subscribed.source_id))[1:]
+    assert (refused["outcome"], refused["error_code"], refused["http_status"]) == (
+        "failed",
+        "rate_limited",
+        429,
+    )
+    assert looked["outcome"] == "new"
 
 
 async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
@@ -206,8 +214,8 @@ async def test_i2_dying_between_fetch_and_store_loses_and_doubles_nothing(
     real = FeedStore.store
     died: list[int] = []
 
-    async def dies_once(self: FeedStore, *arguments: Any) -> Any:
-        stored = await real(self, *arguments)
+    async def dies_once(self: FeedStore, *arguments: Any, **options: Any) -> Any:
+        stored = await real(self, *arguments, **options)
         if not died:
             died.append(stored.delivered)
             raise ConnectionResetError("just before the commit")
@@ -254,6 +262,30 @@ async def test_i4_a_flood_of_new_ids_refills_no_inbox(stack: Harness) -> None:
     assert await inbox(stack, "ann") == [*(f"blog {n}" for n in range(8)), "After the move"]
     run = (await runs(stack, subscribed.source_id))[-1]
     assert (run["flood"], run["renamed"], run["new"]) == (True, 8, 1)
+
+
+async def test_i4_i6_a_flood_without_news_is_not_called_new(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack, entries=8), backfill=8)
+    stack.simulator.feeds.change_feed(
+        "blog", FeedPatch(guid_prefix="moved-", link_base="https://new.example/")
+    )
+    await poll(stack, subscribed)
+    stack.simulator.feeds.change_entry("blog", 3, EntryPatch(text="<p>Other words.</p>"))
+    await poll(stack, subscribed)
+    async with transaction(stack.dependencies.engine) as connection:
+        listed = await run_rows.listing(connection, source_id=subscribed.source_id, limit=10)
+    assert [(run["outcome"], run["new"]) for run in listed] == [("changed", 0), ("flood", 0), ("first", 0)]
+
+
+async def test_i4_what_arrives_bears_the_time_of_its_delivery(stack: Harness) -> None:
+    subscribed = await read(stack, "ann", feed(stack))
+    publish(stack, "blog", "News")
+    stack.simulator.faults.add(Fault(path="/feeds/blog", kind="delay", delay=0.3, count=1))
+    await poll(stack, subscribed)
+    run = (await runs(stack, subscribed.source_id))[-1]
+    arrived = (await stack.rows("select arrived_at from inbox_item"))[0]["arrived_at"]
+    # The site took its time to answer: nothing can have arrived before.
+    assert run["started_at"] + timedelta(seconds=0.3) <= arrived <= run["finished_at"]
 
 
 async def test_i6_a_run_is_replayed_from_its_document(stack: Harness) -> None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel
 
-from fascicle.domain.errors import PermanentError
+from fascicle.domain.errors import FascicleError
 from fascicle.sites.fanficfare.lockdown import end_after, shut_network
 
 _MEMORY = 2 << 30
@@ -29,8 +29,8 @@ def serve(read: Callable[..., BaseModel]) -> None:
         body = requests.read(request.pop("size"))
         try:
             _answer(answers, {}, read(body, **request).model_dump_json().encode())
-        except PermanentError as error:
-            _answer(answers, {"failed": error.code, "said": error.message})
+        except FascicleError as error:
+            _answer(answers, {"failed": error.code, "said": error.message, "retryable": error.retryable})
         end_after(0)
 
 

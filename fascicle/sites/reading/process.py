@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from fascicle.domain.errors import PermanentError, RetryableError
+from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
 from fascicle.sites.fanficfare.process import bare_environment
 from fascicle.sites.idle_children import IdleChildren
 
@@ -59,7 +59,7 @@ class Child:
             await self._send(json.dumps({**request, "size": len(body), "seconds": seconds}).encode(), body)
             head, payload = await self._answer()
         if "failed" in head:
-            raise PermanentError(head["failed"], head["said"])
+            raise (RetryableError if head["retryable"] else PermanentError)(head["failed"], head["said"])
         return payload
 
     async def end(self) -> None:
@@ -115,7 +115,7 @@ class Children:
             child = await self._fit_child()
             try:
                 payload = await child.read(body, request, seconds)
-            except PermanentError:
+            except FascicleError:
                 self._idle.append(child)
                 raise
             except BaseException as error:

@@ -1,0 +1,53 @@
+"""All that is read off a page at once, for a process of its own: strangers' HTML is parsed nowhere else."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fascicle.domain.errors import FascicleError
+from fascicle.domain.item_page import PageMetadata, PageReading, StepError
+
+T = TypeVar("T")
+
+
+def read_page(
+    body: bytes,
+    *,
+    url: str,
+    content_type: str | None,
+    with_text: bool,
+    declared_language: str | None,
+    feed_text: str,
+) -> PageReading:
+    """Its metadata; its text if wanted; a language, of the longest text, where nobody declares one. Blocks.
+
+    An empty body is no page, or none of ours to read. What a parser stumbles over costs only its own part.
+    """
+    reading = PageReading()
+    if body:
+        from fascicle.sites.pages.metadata import page_metadata
+
+        reading.metadata = _part(
+            reading, "metadata", lambda: page_metadata(body, url=url, content_type=content_type)
+        )
+    elif url:
+        reading.metadata = PageMetadata(url=url, content_type=content_type)
+    if body and with_text:
+        from fascicle.sites.pages.text import page_text
+
+        reading.text = _part(reading, "text", lambda: page_text(body, url, content_type)) or ""
+    if declared_language is None and (reading.metadata is None or reading.metadata.language is None):
+        from fascicle.sites.pages.language import language_of
+
+        longest = max(reading.text, feed_text, key=len)
+        reading.language = _part(reading, "language", lambda: language_of(longest))
+    return reading
+
+
+def _part(reading: PageReading, step: str, read: Callable[[], T | None]) -> T | None:
+    try:
+        return read()
+    except FascicleError:
+        raise
+    except Exception as error:
+        reading.errors.append(StepError(step=step, code="crashed", message=repr(error)[:300]))
+        return None
