@@ -1,7 +1,7 @@
 """`fascicle source …`: whatever is polled, series and feeds alike."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +21,7 @@ from starter.output import plain, print_facts, print_json, print_line, print_not
 from starter.source_named import source_named
 
 if TYPE_CHECKING:
-    from temporalio.client import Client
+    from temporalio.client import Client, WorkflowHandle
 
 LAZY = (
     LazyCommand(
@@ -227,6 +227,8 @@ async def workflow_status(client: "Client", source_id: str) -> dict[str, Any]:
     handle = client.get_workflow_handle(source_workflow_id(source_id))
     try:
         answer: dict[str, Any] = await handle.query("status", rpc_timeout=_QUERY_PATIENCE)
+        if answer["watching"]:
+            answer |= await _looks_since(handle, answer)
     except (WorkflowQueryFailedError, WorkflowQueryRejectedError) as error:
         return {"error": str(error)}
     except RPCError as error:
@@ -236,6 +238,20 @@ async def workflow_status(client: "Client", source_id: str) -> dict[str, Any]:
             return {"error": "it has no workflow: fascicle setup starts it"}
         return {"error": "no worker answers: fascicle doctor"}
     return answer
+
+
+async def _looks_since(handle: "WorkflowHandle[Any, Any]", answer: dict[str, Any]) -> dict[str, Any]:
+    """Of a source that is watched: what its looks came to since the workflow was last told of one."""
+    described = await handle.describe(rpc_timeout=_QUERY_PATIENCE)
+    for look in described.raw_description.pending_activities:
+        if look.attempt > 1 and look.HasField("next_attempt_schedule_time"):
+            return {
+                "polls": answer["polls"] + look.attempt - 1,
+                "last_poll_at": look.last_attempt_complete_time.ToJsonString(),
+                "last_outcome": look.last_failure.message,
+                "next_poll_at": look.next_attempt_schedule_time.ToJsonString(),
+            }
+    return {"next_poll_at": datetime.now(UTC).isoformat()}  # it is looking
 
 
 def check_languages(languages: list[str]) -> None:

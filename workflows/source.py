@@ -104,6 +104,7 @@ class SourceWorkflow:
             last_outcome=state.last_outcome,
             next_poll_at=self._next_poll_at(),
             next_poll_reason=state.facts.reason,
+            watching=self._look.is_watching,
             waiting_for=self._look.waiting_for,
         )
 

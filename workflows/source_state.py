@@ -86,6 +86,8 @@ class SourceStatus(BaseModel):
     last_outcome: str
     next_poll_at: datetime | None
     next_poll_reason: str = ""
+    watching: bool = False
+    """Its looks repeat themselves: the pending activity knows of the last one and of the next."""
     waiting_for: str
 
 

@@ -50,9 +50,11 @@ def test_o1_health_and_readiness(running: Running) -> None:
     assert ready is not None
     assert (health.status_code, health.json()) == (200, {"status": "alive"})
     assert ready.status_code == 200
-    assert ready.json() | {"active_jobs": 0} == {
+    assert ready.json()["workflow_tasks_timed_out"] >= 0
+    assert ready.json() | {"active_jobs": 0, "workflow_tasks_timed_out": 0} == {
         "ready": True, "temporal": "up", "database": "up", "worker": "running", "active_jobs": 0,
         "queues": ["fascicle", "fetch", "deliver", "publish"], "build_id": version("fascicle"),
+        "workflow_tasks_timed_out": 0,
     }  # fmt: skip
 
 
