@@ -43,8 +43,8 @@ check: $(READY) ## format, lint, types, layers, and whether running workflows wo
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.histories.outlines
 
-bench: $(READY) ## measure the real stack against the raw database, one table
-	@$(BIN)/python -m bench.ingest
+bench: $(READY) ## what everything costs, against the limits of this machine, in one table
+	@$(BIN)/python -m bench.load
 
 histories: $(READY) ## record tests/histories anew (after a deliberate workflow change)
 	@$(BIN)/python -m pytest tests/histories --record -q -k just_happened

@@ -23,9 +23,9 @@ class WorkerSettings(BaseSettings):
     max_concurrent_workflow_tasks: int = Field(8, ge=2)
     """Steps of workflows that are worked on at once. They share one core, and each must end within 10 s or
     Temporal has it done again: many at once are all late, few at once are all in time."""
-    max_cached_workflows: int = Field(1000, ge=2)
-    """Workflows kept in memory, at about half a megabyte each. One that is not is replayed when it wakes:
-    with more sources than this, each poll costs half as much CPU again."""
+    max_cached_workflows: int = Field(300, ge=2)
+    """Workflows kept in memory, at 0.15 to 0.5 MB each. One that is not is replayed when it wakes, which a
+    source does only when there is news: its history is short."""
     worker_slots: Literal["fixed", "resources"] = "fixed"
     """`resources`: the numbers above are upper bounds, and no more is begun while the machine (its container)
     has less than a tenth of its CPU or a fifth of its memory left. Publishing keeps its number."""
