@@ -57,7 +57,7 @@ def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
             stdout=log,
         )
     try:
-        wait_until(lambda: _shows_work(folder / "terminal.log"), seconds=60, what="real work")
+        _wait_for_work(folder / "terminal.log")
         assert terminal.stdin
         terminal.stdin.write(b"\x03")
         terminal.stdin.flush()
@@ -69,9 +69,15 @@ def _demo_at_a_terminal(folder: Path, env: dict[str, str]) -> str:
     return (folder / "terminal.log").read_text()
 
 
-def _shows_work(log: Path) -> bool:
-    shown = log.read_text()
-    return all(word in shown for word in ("Web UI", "chapter", "told"))
+def _wait_for_work(log: Path) -> None:
+    """When no work is shown, the failure quotes what was."""
+    words = ("Web UI", "chapter", "told")
+    try:
+        wait_until(lambda: all(word in log.read_text() for word in words), seconds=120, what="real work")
+    except AssertionError as error:
+        worker = log.parent / "data-demo" / "logs" / "worker.log"
+        said = worker.read_text()[-20_000:] if worker.exists() else ""
+        raise AssertionError(f"{error}\n{log.read_text()}\n{said}") from error
 
 
 def _assert_nobody_was_told_twice(data: Path) -> None:
