@@ -20,7 +20,6 @@ from typing import Any
 import httpx
 from starlette.routing import Route
 from temporalio.client import Client
-from temporalio.worker import Worker
 
 from activities.by_queue import activities_by_queue, retry_rules
 from activities.fic_desk import FicDesk, open_desk
@@ -32,11 +31,11 @@ from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.deployment import waits_for_its_turn
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs, get_logger
+from fascicle.runtime.queue_worker import QueueWorker
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
 from fascicle.runtime.tracing import open_tracing
-from fascicle.runtime.tuning import worker_options
 from fascicle.runtime.workflow_sandbox import Sandbox
 from fascicle.storage.database import check_schema, newest_version, ping, transaction
 from fascicle.storage.gauges import Sample, read_gauges
@@ -88,41 +87,42 @@ WORKFLOWS: Sequence[type] = (
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 _LAST_SPANS_SECONDS = 3.0
-_WORKFLOWS_FIRST_SECONDS = 0.3
+_LAST_POLLS_SECONDS = 0.3
 
 log = get_logger("fascicle.worker")
 
 
 def build_workers(
     client: Client, dependencies: Dependencies, metrics: Metrics, queues: Sequence[str] = TASK_QUEUES
-) -> list[Worker]:
+) -> list[QueueWorker]:
     settings = dependencies.settings
     served = activities_by_queue(client, dependencies, metrics)
     interceptor = FascicleInterceptor(
         metrics, retry_base_seconds=settings.retry_base_seconds, rules=retry_rules(settings)
     )
     return [
-        Worker(
+        QueueWorker(
             client,
-            task_queue=queue,
+            settings,
+            queue,
             workflows=list(WORKFLOWS) if queue == MAIN_QUEUE else [],
             activities=served[queue],
             interceptors=[interceptor, OfferUnreadAgain()],
             workflow_runner=Sandbox(),
             graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
             max_heartbeat_throttle_interval=timedelta(seconds=1),
-            **worker_options(settings, queue),
         )
         for queue in queues
     ]
 
 
-async def shut_down(workers: Sequence[Worker]) -> None:
-    """Workflows first: an activity that they would still start may reach a worker that is closing."""
+async def shut_down(workers: Sequence[QueueWorker]) -> None:
+    """Workflows and polls first: an activity that still comes may reach a worker that is closing."""
     first = [worker for worker in workers if worker.task_queue == MAIN_QUEUE]
     closing = [asyncio.create_task(worker.shutdown()) for worker in first]
-    if closing:
-        await asyncio.sleep(_WORKFLOWS_FIRST_SECONDS)
+    for worker in workers:
+        worker.begin_no_more_polls()
+    await asyncio.sleep(_LAST_POLLS_SECONDS)
     await asyncio.gather(*closing, *(worker.shutdown() for worker in workers if worker not in first))
 
 
@@ -222,6 +222,10 @@ class WorkerProcess:
             Sample("fascicle_build_info", about, 1),
             Sample("fascicle_worker_running", (), self._state == "running"),
             Sample("fascicle_workflow_tasks_timed_out", (), self._timed_out),
+            *(
+                Sample("fascicle_activity_slots", (queue,), settings.activity_slots(queue))
+                for queue in self._queues
+            ),
             Sample("fascicle_llm_tokens_daily_limit", (), settings.llm_daily_tokens or no_limit),
             Sample("fascicle_llm_cost_daily_limit", (), float(settings.llm_daily_cost) or no_limit),
         ]

@@ -3,9 +3,10 @@
 python -m bench.scale [--workers 3] [--sources 100] [--seconds 10] [--chapters 60]
     [--requests 40] [--interval 0.2] [--partitions 1]
 
-Crews of 1, 2, 3 … worker processes, and one of two with a role each, do the same work on the same stack; at
-last one of a crew is killed while all wait at one gate. Exits with 1 if a slot came too early, a request had
-none, or somebody was told twice. docs/scaling.md multiplies what this measures.
+Crews of 1, 2, 3 … worker processes, and one of two with a role each, do the same work on the same stack. Then
+one worker of a crew is killed while all sources wait at one gate, and two workers are restarted in turn, ten
+times in all, under load. Exits with 1 if a slot came too early, a request had none, a message was sent twice,
+or a restart lost an activity. docs/scaling.md multiplies what this measures.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from bench.crew import BY_ROLE, Crew, alike, at_work, memory_of_temporal, memory
 from bench.distances import GateWatch
 from bench.footprint import footprint, until_all_have_run
 from bench.polls import rhythms
+from bench.rolling import RESTARTS, measure_rolling
 from bench.scale_report import Costs, Results, Shift, print_report
 from bench.scale_work import (
     add_readers,
@@ -55,7 +57,10 @@ class Scale:
             costs = await self._costs()
         shifts = [await self._shift(crew) for crew in crews]
         say(f"{crews[-2].name}, one of them is killed at the gate")
-        return Results(costs, shifts, await self._gate(crews[-2], kill=True))
+        killed = await self._gate(crews[-2], kill=True)
+        say(f"{RESTARTS} rolling restarts")
+        rolling = await measure_rolling(stack, self._followed, self._settings())
+        return Results(costs, shifts, killed, rolling)
 
     async def _costs(self) -> Costs:
         """With one worker that has just started, so that what it keeps in memory is seen to grow."""

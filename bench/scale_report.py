@@ -8,6 +8,7 @@ from bench.cpu import DRIVER, CpuUse, cores
 from bench.crew import Crew, of_parts
 from bench.distances import NEAR, GateWatch
 from bench.footprint import Footprint
+from bench.rolling import RESTARTS, Rolling
 from bench.scale_work import Telling, Work
 
 _PARTS = ("temporal", "workers", "postgres")
@@ -62,6 +63,7 @@ class Results:
     costs: Costs
     shifts: list[Shift]
     killed: GateWatch
+    rolling: Rolling
 
     @property
     def faults(self) -> list[str]:
@@ -70,12 +72,14 @@ class Results:
         return [
             *(fault for watch in watched for fault in watch.faults),
             *([f"{doubled} messages told twice"] if doubled else []),
+            *self.rolling.faults,
         ]
 
 
 def print_report(results: Results, sources: int) -> None:
     _print_work(results, sources)
     _print_gates(results)
+    _print_rolling(results.rolling)
     _print_costs(results.costs, results.shifts[0], sources)
 
 
@@ -141,7 +145,18 @@ def _print_gates(results: Results) -> None:
         )
     console.print(table)
     console.print(_GATE_NOTES.format(near=NEAR))
-    console.print("; ".join(results.faults) or "Every gate was kept.", style="bold")
+    console.print("; ".join(results.faults) or "Every gate was kept, and nothing was lost.", style="bold")
+
+
+def _print_rolling(rolling: Rolling) -> None:
+    console, table = open_table(f"{RESTARTS} rolling restarts of two workers, in {rolling.seconds:.0f} s")
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_row("polls meanwhile", str(rolling.polls))
+    table.add_row("activities lost by a stop", str(rolling.lost_activities))
+    table.add_row("workflow tasks lost by a stop", str(rolling.lost_workflow_tasks))
+    table.add_row("longest pause between two polls of one source", f"{rolling.longest_pause:.1f} s")
+    console.print(table)
 
 
 def _print_costs(costs: Costs, shift: Shift, sources: int) -> None:

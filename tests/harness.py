@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +122,7 @@ class Harness:
     simulator: RunningSimulator
 
     @asynccontextmanager
-    async def workers(self, *queues: str, metrics: Metrics | None = None) -> AsyncIterator[list[Worker]]:
+    async def workers(self, *queues: str, metrics: Metrics | None = None) -> AsyncIterator[Sequence[Worker]]:
         """Of these task queues, or of all."""
         metrics = metrics or Metrics(MetricMeter.noop)
         running = build_workers(self.client, self.dependencies, metrics, queues or TASK_QUEUES)

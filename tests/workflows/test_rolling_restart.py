@@ -15,8 +15,8 @@ _SOURCES = 12
 
 @pytest.fixture
 def overrides() -> dict[str, Any]:
-    # Every look is over at once and due again at once; more are on their way than there are slots.
-    return {"cadence_hot_seconds": 0.01, "max_concurrent_fetches": 5, "max_pollers": 5}
+    # Some slots are free, so polls are under way whenever a worker stops, and activities come all the time.
+    return {"cadence_hot_seconds": 0.2}
 
 
 async def test_o2_ten_restarts_under_load_lose_nothing(harness: Harness) -> None:
