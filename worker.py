@@ -29,8 +29,10 @@ from fascicle.domain.errors import FascicleError, RetryableError, UsageError
 from fascicle.domain.names import FEED_SITE, MAIN_QUEUE, TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.deployment import waits_for_its_turn
+from fascicle.runtime.disk_space import FULL_BYTES, free_bytes
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs, get_logger
+from fascicle.runtime.open_files import raise_limit
 from fascicle.runtime.queue_worker import QueueWorker
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
@@ -196,6 +198,7 @@ class WorkerProcess:
             temporal=self._temporal_is_up,
             database=lambda: _database_is_up(dependencies),
             worker=lambda: self._state,
+            disk_has_room=lambda: free_bytes(self._settings.data_dir) >= FULL_BYTES,
             active_jobs=lambda: self._metrics.active_jobs,
             about=self._about,
             metrics=self._read_metrics,
@@ -220,6 +223,7 @@ class WorkerProcess:
         about = (settings.build_id, schema, ",".join(self._queues))
         return [
             Sample("fascicle_build_info", about, 1),
+            Sample("fascicle_disk_free_bytes", (), free_bytes(settings.data_dir)),
             Sample("fascicle_worker_running", (), self._state == "running"),
             Sample("fascicle_workflow_tasks_timed_out", (), self._timed_out),
             *(
@@ -370,6 +374,7 @@ def main() -> None:
     try:
         settings = load_settings()
         configure_logs(settings.log_level, settings.log_format)
+        raise_limit()
         for problem in unknown_in_words():
             log.warning("unknown_setting", error=problem)
         asyncio.run(_main(settings, arguments.queues))

@@ -10,6 +10,7 @@ import typer
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import build_sites, standalone_http
+from fascicle.runtime.disk_space import LOW_BYTES, free_bytes
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
 from fascicle.storage.database import check_schema
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from fascicle.runtime.deployment import QueueState
 
 
+_OPEN_TO_ALL = (
+    "Every user of this machine can read and steer all workflows: the embedded Temporal asks nobody who they "
+    "are. docs/operations.md, The embedded Temporal"
+)
+
+
 def doctor(as_json: AsJson = False) -> None:
     """Check everything and say what to do about what is wrong."""
 
@@ -41,7 +48,7 @@ def doctor(as_json: AsJson = False) -> None:
             print_json(checks)
         else:
             print_table(("check", "state", "detail"), checks, empty="")
-        if any(check["state"] != "ok" for check in checks):
+        if any(check["state"] == "FAIL" for check in checks):
             raise typer.Exit(1)
 
     run(command)
@@ -59,15 +66,24 @@ async def _examine() -> list[dict[str, str]]:
     stack = running_stack(settings.data_dir)
     named = bool(settings.database_url and temporal_is_named())
     where = "services of the environment" if named else "nothing runs: fascicle up"
+    checks.append(_examine_disk(settings))
     checks.append(_check("stack", named, "embedded stack is running" if stack else where))
     checks.append(await _examine_adapters(settings))
     checks.append(await _examine_database())
     checks.append(await _examine_payload_keys())
     checks += await _examine_temporal()
+    if stack is not None and "web_ui" in stack:
+        checks.append({"check": "temporal access", "state": "note", "detail": _OPEN_TO_ALL})
     late = await late_workflow_tasks(stack, settings)
     if late is not None:
         checks.append(_check("workflow tasks", *keeps_up(late)))
     return checks
+
+
+def _examine_disk(settings: Settings) -> dict[str, str]:
+    free = free_bytes(settings.data_dir)
+    advice = "" if free >= LOW_BYTES else f": make room on the disk of {settings.data_dir}"
+    return _check("disk", free >= LOW_BYTES, f"{free / 1e9:.1f} GB free{advice}")
 
 
 async def _examine_adapters(settings: Settings) -> dict[str, str]:

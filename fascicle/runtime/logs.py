@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from fascicle.runtime.correlation_id import current_correlation_id
+from fascicle.runtime.repeated_lines import RepeatedLines
 
 if TYPE_CHECKING:  # loaded by the first module that logs: it takes longer than a whole command should
     import structlog
@@ -50,6 +51,7 @@ def configure_logs(level: str, log_format: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     foreign = [*shared, structlog.stdlib.ExtraAdder(allow=_TEMPORAL), _name_as_ours]
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(renderer, foreign_pre_chain=foreign))
+    handler.addFilter(RepeatedLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,6 +31,8 @@ class OpsProbes:
     database: Probe
     worker: Callable[[], str]
     """`running`, or what it is doing instead."""
+    disk_has_room: Callable[[], bool]
+    """False: too little to go on with."""
     active_jobs: Callable[[], int]
     about: Callable[[], Awaitable[dict[str, Any]]]
     """What else /ready tells of this worker."""
@@ -60,8 +63,9 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
             "temporal": "up" if temporal else "down",
             "database": "up" if database else "down",
             "worker": worker,
+            "disk": "ok" if probes.disk_has_room() else "full",
         }
-        is_ready = temporal and database and worker == "running"
+        is_ready = temporal and database and worker == "running" and checks["disk"] == "ok"
         body = {"ready": is_ready, **checks, "active_jobs": probes.active_jobs(), **about}
         return JSONResponse(body, status_code=200 if is_ready else 503)
 
@@ -103,5 +107,6 @@ class CorrelatedRequests:
                 MutableHeaders(scope=message)[CORRELATION_HEADER] = correlation_id
             await send(message)
 
-        with correlated(correlation_id):
+        # A caller that leaves in the middle of its request is no error of ours.
+        with correlated(correlation_id), suppress(ClientDisconnect):
             await self._app(scope, receive, send_with_id)

@@ -9,13 +9,20 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from fascicle.domain.errors import UsageError
+from fascicle.web.slow_clients import GuardedProtocol
 
 
 @contextlib.asynccontextmanager
 async def serving(app: ASGIApp, host: str, port: int) -> AsyncIterator[None]:
     """Raises a UsageError if the port cannot be had."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        app,
+        http=GuardedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=1,
     )
     server = _QuietServer(config)
     task = asyncio.create_task(server.serve(sockets=[_listen(host, port)]))

@@ -33,6 +33,7 @@ OWN_GAUGES = {
     "fascicle_workflow_tasks_timed_out": Gauge(
         "Workflow tasks that Temporal gave up before this worker had finished them, since its start"
     ),
+    "fascicle_disk_free_bytes": Gauge("Room left where this worker's data folder is"),
     "fascicle_temporal_up": Gauge("1: Temporal answers this worker"),
     "fascicle_database_up": Gauge("1: the database answers this worker in time"),
     "fascicle_state_age_seconds": Gauge("How old the numbers are that were read from the database"),

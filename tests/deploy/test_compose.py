@@ -84,7 +84,7 @@ def ops_paths() -> set[str]:
     async def state() -> str:
         return ""
 
-    probes = OpsProbes(up, up, lambda: "running", lambda: 0, about, state, state)
+    probes = OpsProbes(up, up, lambda: "running", lambda: True, lambda: 0, about, state, state)
     return {route.path for route in ops_app(probes).routes if isinstance(route, Route)}
 
 

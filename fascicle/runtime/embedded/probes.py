@@ -15,12 +15,12 @@ async def accepts_tcp(port: int) -> bool:
     return False
 
 
-async def http_status(port: int, path: str) -> int | None:
-    """The status of a GET, or None when no answer came."""
+async def http_status(port: int, path: str, host: str | None = None) -> int | None:
+    """The status of a GET, or None when no answer came. `host` is the name that the server goes by."""
     with suppress(OSError, ValueError, IndexError):
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
         try:
-            writer.write(f"GET {path} HTTP/1.0\r\nHost: {LOOPBACK}:{port}\r\n\r\n".encode())
+            writer.write(f"GET {path} HTTP/1.0\r\nHost: {host or f'{LOOPBACK}:{port}'}\r\n\r\n".encode())
             return int((await reader.readline()).split()[1])
         finally:
             await _close(writer)

@@ -114,6 +114,8 @@ class ManagedProcess:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                # Nobody else's business, wherever the data folder is.
+                umask=0o077,
                 # A session of its own: Ctrl-C on the terminal reaches the supervisor only.
                 start_new_session=True,
                 pass_fds=(claim,),

@@ -1,13 +1,17 @@
 """Runs the processes of the embedded stack in the order they were asked for, and stops them in reverse."""
 
+import asyncio
+import contextlib
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fascicle.runtime.embedded.command import Command
+from fascicle.runtime.embedded.logfile import rotate
 from fascicle.runtime.embedded.process import ManagedProcess, OnEvent
 
 GRACE_SECONDS = 10.0
+_LOOK_AT_LOGS_SECONDS = 10.0
 
 
 def _ignore(name: str, what: str) -> None:
@@ -24,6 +28,7 @@ class Supervisor:
         self.folder = folder.resolve()
         self._on_event = on_event
         self._processes: list[ManagedProcess] = []
+        self._rotation: asyncio.Task[None] | None = None
         for name in ("logs", "run"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
 
@@ -34,6 +39,8 @@ class Supervisor:
 
     async def start(self, command: Command) -> ManagedProcess:
         """Start `command` and return when it is ready; raises ProcessNotReady if it does not get there."""
+        if self._rotation is None:
+            self._rotation = asyncio.create_task(self._keep_logs_small())
         process = ManagedProcess(command, self.folder, self._on_event)
         self._processes.append(process)
         try:
@@ -48,6 +55,17 @@ class Supervisor:
         while self._processes:
             await self._processes[-1].stop(grace_seconds)
             self._processes.pop()
+        if self._rotation is not None:
+            self._rotation.cancel()
+            await asyncio.wait([self._rotation])
+            self._rotation = None
+
+    async def _keep_logs_small(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_AT_LOGS_SECONDS)
+            for process in list(self._processes):
+                with contextlib.suppress(OSError):  # a full disk is told elsewhere
+                    await asyncio.to_thread(rotate, process.log_path)
 
     async def __aenter__(self) -> Self:
         return self

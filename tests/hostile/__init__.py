@@ -1,0 +1,1 @@
+"""Input that strangers may send to do harm: generated, never stored."""
