@@ -52,7 +52,8 @@ def test_o1_health_and_readiness(running: Running) -> None:
     assert ready.status_code == 200
     assert ready.json()["workflow_tasks_timed_out"] >= 0
     assert ready.json() | {"active_jobs": 0, "workflow_tasks_timed_out": 0} == {
-        "ready": True, "temporal": "up", "database": "up", "worker": "running", "active_jobs": 0,
+        "ready": True, "temporal": "up", "database": "up", "worker": "running",
+        "disk": "ok", "active_jobs": 0,
         "queues": ["fascicle", "fetch", "deliver", "publish"], "build_id": version("fascicle"),
         "workflow_tasks_timed_out": 0,
     }  # fmt: skip

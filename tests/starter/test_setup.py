@@ -53,6 +53,13 @@ def test_x7_a_namespace_that_does_not_exist_is_named_with_what_to_do(
         assert "Traceback" not in outcome.said()
 
 
+def test_o6_doctor_says_who_may_use_the_embedded_temporal_and_how_much_room_is_left(running: Running) -> None:
+    outcome = running.fascicle("doctor", "--json")
+    states = {check["check"]: check["state"] for check in outcome.json()}
+    assert (states["disk"], states["temporal access"]) == ("ok", "note")
+    assert outcome.code == 0, "a note is no failure"
+
+
 def test_o7_setup_makes_the_namespace_and_all_that_is_in_it_once(
     running: Running, empty: dict[str, str]
 ) -> None:
