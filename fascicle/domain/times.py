@@ -1,10 +1,11 @@
 """Times as people write them. One without a zone is nobody's: it is refused, not guessed."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.instants import instant
 
 _IN = re.compile(r"\+(\d{1,6})\s*([smhd])")
 _FARTHEST = timedelta(days=3653)
@@ -69,10 +70,9 @@ def zone_named(name: str) -> ZoneInfo:
 
 
 def _in_range(moment: datetime, text: str, now: datetime) -> datetime:
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError:
-        raise UsageError("wrong_time", f"{text!r} is beyond the calendar.") from None
-    if moment - now > _FARTHEST:
+    in_utc = instant(moment)
+    if in_utc is None:
+        raise UsageError("wrong_time", f"{text!r} is beyond the calendar.")
+    if in_utc - now > _FARTHEST:
         raise UsageError("wrong_time", f"{text!r} is more than ten years away.")
-    return moment
+    return in_utc

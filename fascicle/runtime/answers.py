@@ -5,13 +5,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 import orjson
 
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.instants import mail_date
 from fascicle.domain.urls import place
 
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
@@ -100,8 +100,5 @@ def _seconds_or_date(value: str | None) -> float | None:
         return None
     if value.isascii() and value.strip().isdigit():
         return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    when = mail_date(value)
+    return None if when is None else (when - datetime.now(UTC)).total_seconds()

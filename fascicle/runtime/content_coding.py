@@ -1,4 +1,4 @@
-"""An answer's body, its content coding undone in small steps: neither memory nor the event loop is at its mercy.
+"""An answer's body, its content coding undone in steps that bound memory and let others have their turn.
 
 httpx inflates whatever arrives at once, as often as the headers say: a kilobyte can become gigabytes.
 """

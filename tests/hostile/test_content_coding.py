@@ -82,7 +82,9 @@ async def test_what_inflates_to_nothing_is_bounded_as_well() -> None:
         await read_decoded(in_chunks(nothing, 1_000), "gzip", most=10_000)
 
 
-@pytest.mark.parametrize("coding", ["gzip, gzip", "br, br", "deflate,gzip", "gzip, identity, br", "br", "zstd"])
+@pytest.mark.parametrize(
+    "coding", ["gzip, gzip", "br, br", "deflate,gzip", "gzip, identity, br", "br", "zstd"]
+)
 async def test_only_one_coding_and_only_one_that_was_asked_for(coding: str) -> None:
     with pytest.raises(UnwantedCoding):
         await read_decoded(in_chunks(b"never read"), coding, most=100)

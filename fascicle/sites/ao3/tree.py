@@ -5,6 +5,7 @@ from datetime import date
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from fascicle.domain import instants
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import FicCode
 from fascicle.sites.markup import is_monstrous
@@ -62,7 +63,8 @@ def day(text: str) -> date | None:
     """`2021-04-11` in a work's header, `11 Apr 2021` in a blurb."""
     try:
         if match := re.fullmatch(r"(\d{1,2}) (\w{3})\w* (\d{4})", text):
-            return date(int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1]))
-        return date.fromisoformat(text)
+            written = date(int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1]))
+            return instants.day(written)
+        return instants.day(date.fromisoformat(text))
     except ValueError:
         return None

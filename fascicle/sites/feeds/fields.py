@@ -4,10 +4,10 @@ import html
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from fascicle.domain.instants import instant, mail_date
 from fascicle.sites.sanitise import plain_line
 
 _Raw = TypeVar("_Raw")
@@ -85,25 +85,18 @@ def first_address(addresses: Iterable[object], base: str) -> str | None:
 
 def believable(moment: datetime | None, now: datetime) -> datetime | None:
     """The time in UTC, unless no entry can be of that time."""
-    if moment is None:
-        return None
-    try:
-        utc = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (OverflowError, ValueError):
-        return None
-    return utc if _EARLIEST <= utc <= now + _FUTURE else None
+    utc = instant(moment)
+    return utc if utc is not None and _EARLIEST <= utc <= now + _FUTURE else None
 
 
 def time_of(text: object) -> datetime | None:
     """RFC 3339, as JSON feeds should have it, or RFC 2822, as some do."""
     if not isinstance(text, str):
         return None
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text.strip())
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
+    try:
+        return instant(datetime.fromisoformat(text.strip()))
+    except ValueError:
+        return mail_date(text.strip())
 
 
 def duration(text: object) -> int | None:
