@@ -39,6 +39,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
         "media_id": (100, _Field.TYPE_INT64),
     },
 }
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _MYANIMELIST, _ANILIST = 1, 2
 
 # What a source's own addresses look like, and where they lead; by the beginning of the source's name.
@@ -126,4 +127,4 @@ def _decoded(value: bytes) -> str:
 
 
 def _simplified(name: bytes) -> str:
-    return re.sub(r"[^a-z0-9]", "", _decoded(name).lower())
+    return _NOT_PLAIN.sub("", _decoded(name).lower())

@@ -1,5 +1,5 @@
-"""YAML of files that people pass around. Too deep a nesting ends the process within the C loader: it is counted
-first, which the C parser does without recursion.
+"""YAML of files that people pass around. Too deep a nesting would end the process within the C loader: it is
+counted first, which the C parser does without recursion.
 """
 
 from typing import Any
@@ -19,7 +19,8 @@ def load_yaml(content: str | bytes) -> Any:
             depth += 1
             if depth > DEEPEST:
                 problem = f"it is nested more than {DEEPEST} levels deep; write it flatter"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+                mark: Any = event.start_mark
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
     return yaml.load(content, Loader=_LOADER)  # noqa: S506 - a safe one

@@ -28,6 +28,7 @@ _MEDIA_END = re.compile(r"\.(?:(mp3|m4a|aac|ogg|oga|opus|flac|wav)|(mp4|m4v|mov|
 _IMAGE_END = re.compile(r"\.(?:jpe?g|png|gif|webp|avif)$", re.IGNORECASE)
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
 _LINK = re.compile(r"""(\s(?:href|src|poster)\s*=\s*)(?:"([^"<>]*)"|'([^'<>]*)')""", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _ABSOLUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#")
 
 
@@ -151,7 +152,7 @@ def categories(names: Iterable[object]) -> list[str]:
 def language(text: object) -> str | None:
     """`en`, `pt-BR` …"""
     name = text.strip().replace("_", "-") if isinstance(text, str) else ""
-    return name if re.fullmatch(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}", name) else None
+    return name if _LANGUAGE.fullmatch(name) else None
 
 
 def text_or_none(text: object, *, longest: int = 1000) -> str | None:
