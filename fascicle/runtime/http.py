@@ -316,6 +316,11 @@ class HttpClient:
             ) from error
         except httpx.TimeoutException as error:
             raise RetryableError("timeout", f"{where} did not answer in time.") from error
+        except httpx.InvalidURL as error:
+            # The request's own address is a good one. httpx looks at where an answer redirects, asked or not.
+            raise PermanentError(
+                "blocked_address", f"{where} redirects to no web address: {error}"
+            ) from error
         except httpx.ConnectError as error:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached: {error}"
