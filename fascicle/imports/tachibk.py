@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from fascicle.domain.chapter_key import number_of
+from fascicle.imports.protobuf_parts import check_parts
 from fascicle.imports.wanted import Parsed, Wanted, check_size, title_text, tracker_id, unusable, url_text
 
 _PACKAGE = "fascicle.mihon"
@@ -75,6 +76,7 @@ def _descriptor(name: str, fields: dict[str, tuple[int, int | str]]) -> Descript
 
 
 def parse_tachibk(data: bytes) -> Parsed:
+    check_parts(data)
     try:
         backup = backup_type().FromString(data)
     except DecodeError as error:
