@@ -201,6 +201,10 @@ class FicDesk:
             await look_after_fic(self._client, ref)
         return view or _unasked(ref, moderator)
 
+    async def take_interaction(self, interaction_id: str) -> bool:
+        async with transaction(self._engine) as connection:
+            return await replies.take_interaction(connection, interaction_id)
+
     async def set_channel(self, url: str | None) -> None:
         async with transaction(self._engine) as connection:
             await notices.set_channel(connection, url)

@@ -14,6 +14,7 @@ from starter.context import check_is_text
 
 MAX_NAME = 100
 _HOURS = re.compile(r"(\d{1,2})-(\d{1,2})", re.ASCII)
+_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
 _MONEY = re.compile(r"([0-9.]+) ?([A-Za-z]{3})", re.ASCII)
 
 
@@ -52,7 +53,7 @@ def _figures(options: RuleOptions) -> dict[str, Any]:
 
 
 def _time(text: str) -> str:
-    if not re.fullmatch(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", text, re.ASCII):
+    if not _CLOCK.fullmatch(text):
         raise UsageError("wrong_usage", f"{text!r} is no time of day: use 24 hours, such as 18:00.")
     return text.zfill(5)
 

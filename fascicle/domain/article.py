@@ -1,13 +1,13 @@
 """An article: the text of a page without the rest of it, and what tells one from other pages (R4)."""
 
 import re
-from datetime import datetime
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from fascicle.domain.article_words import CHALLENGES, ERRORS, LISTINGS, LOGINS, Signs
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.instants import Instant
 from fascicle.domain.item_words import count_words
 from fascicle.domain.request_rule import MIN_WORDS
 from fascicle.domain.urls import place
@@ -32,7 +32,7 @@ class Article(BaseModel):
     """ISO 639-1."""
     author: str | None = None
     site_name: str | None = None
-    published_at: datetime | None = None
+    published_at: Instant = None
     extractor: str = "trafilatura"
 
     @property

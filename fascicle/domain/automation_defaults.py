@@ -53,6 +53,7 @@ class AutomationDefaults(BaseModel):
 
 
 DEFAULTED = tuple(AutomationDefaults.model_fields)
+_AMOUNT = re.compile(r"\d{1,7}(\.\d{1,2})?", re.ASCII)
 _LISTS = ("tags", "mature_classification", "gallery_ids")
 
 
@@ -76,7 +77,7 @@ class Money(BaseModel):
             amount = Decimal(value)
         except InvalidOperation:
             raise ValueError("must be a number such as 12.50") from None
-        if not re.fullmatch(r"\d{1,7}(\.\d{1,2})?", value, re.ASCII) or amount <= 0:
+        if not _AMOUNT.fullmatch(value) or amount <= 0:
             raise ValueError("must be a number such as 12.50, above 0")
         return value
 

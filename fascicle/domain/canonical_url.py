@@ -11,7 +11,7 @@ _LONGEST = 2048
 _LONGEST_KEY = 300
 _LONGEST_HOST = 253
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
-_IPV6 = re.compile(r"[0-9a-f:.]*:[0-9a-f:.]*")
+_IPV6 = re.compile(r"[0-9a-f.]*:[0-9a-f:.]*")
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\]")
 _DOTS = re.compile("[\u3002\uff0e\uff61]")
 _DEFAULT_PORTS = (None, 80, 443)
@@ -30,6 +30,7 @@ _WIKI = re.compile(r"([a-z-]{2,12})\.m\.(wik[a-z]+\.org)")
 _AMP_CACHE = re.compile(r"/[cv](/s)?/(.+)")
 _GOOGLE_AMP = re.compile(r"/amp(/s)?/([^/]+\..+)")
 _AMP_END = re.compile(r"(?<=[^/])(?:/amp)+(/?)$")
+_INDEX = re.compile(r"/index\.(?:html?|php)$")
 _GOOGLE = re.compile(r"(?:www\.)?google\.(?:com|co\.[a-z]{2}|com\.[a-z]{2}|[a-z]{2})")
 
 # Hosts and paths of pages that only lead elsewhere, and the parameter that says where.
@@ -79,7 +80,7 @@ def url_key(url: str) -> str | None:
     if video := _youtube_video(parts):
         return f"youtube.com/watch?v={video}"
     host = _folded_host(parts.netloc)
-    path = re.sub(r"/index\.(?:html?|php)$", "/", _without_amp(parts.path)).rstrip("/")
+    path = _INDEX.sub("/", _without_amp(parts.path)).rstrip("/")
     asked = [part for part in parts.query.split("&") if part and not is_form(part, host)]
     query = "&".join(sorted(_even(part.replace("+", "%20")) for part in asked))
     fragment = _even(parts.fragment) if parts.fragment.startswith("!") else ""

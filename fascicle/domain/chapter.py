@@ -8,6 +8,7 @@ from decimal import Decimal
 from pydantic import BaseModel
 
 from fascicle.domain.chapter_key import number_of
+from fascicle.domain.instants import Instant
 
 
 class Upload(BaseModel):
@@ -22,7 +23,7 @@ class Upload(BaseModel):
     url: str
     external: bool = False
     pages: int | None = None
-    published_at: datetime | None = None
+    published_at: Instant = None
     unavailable: bool = False
 
 

@@ -26,13 +26,14 @@ _NAME = re.compile(
     r"(?<=[\w,;] )(?:[A-ZÀ-ÖØ-Þ][\w’'-]+)(?: (?:[A-ZÀ-ÖØ-Þ][\w’'-]+|of|de|von|van|del|di|la)){0,3}"
     r" [A-ZÀ-ÖØ-Þ][\w’'-]+"
 )
-_ADDRESS = re.compile(r"\S*(?:https?://|www\.)\S*", re.IGNORECASE)
+_RUN = re.compile(r"\S+")
+_ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 
 def extractive(title: str, text: str, language: str | None) -> Summary:
     """Always possible, always the same for the same text, and always within the contract."""
     printable = "".join(c if c.isprintable() or c == "\n" else " " for c in text[:_ENOUGH])
-    body = _ADDRESS.sub("", printable).strip() or "(no words)"
+    body = _RUN.sub(_without_addresses, printable).strip() or "(no words)"
     words = " ".join(body.split())
     draft = Draft(
         summary_250=extractive_summary(body, 250) or shortened(words, 250),
@@ -44,6 +45,10 @@ def extractive(title: str, text: str, language: str | None) -> Summary:
         language=language or "und",
     )
     return Summary(**draft.model_dump(), reading_time_minutes=reading_minutes(count_words(text)))
+
+
+def _without_addresses(run: re.Match[str]) -> str:
+    return "" if _ADDRESS.search(run[0]) else run[0]
 
 
 def _ideas(text: str) -> list[str]:

@@ -1,9 +1,10 @@
 """Feeds (I1–I7): what a document yields, and the states of what people do with it."""
 
-from datetime import datetime
 from enum import StrEnum
 
 from pydantic import BaseModel
+
+from fascicle.domain.instants import Instant
 
 # Why a feed rests that has no active reader: it goes on by itself when it has one again.
 NOBODY_READS = "nobody reads it at the moment"
@@ -45,8 +46,8 @@ class Entry(BaseModel):
     """HTML as the feed has it; sanitised as the last step before storing."""
     content: str | None = None
     author: str | None = None
-    published_at: datetime | None = None
-    updated_at: datetime | None = None
+    published_at: Instant = None
+    updated_at: Instant = None
     language: str | None = None
     image_url: str | None = None
     media_url: str | None = None

@@ -29,6 +29,8 @@ _BULK = 5
 # Clocks and time zones: who is younger by less than this may be as old.
 _GRACE = timedelta(days=1)
 
+_NOT_ALNUM = re.compile(r"[\W_]+")
+
 
 class Verdict(StrEnum):
     KNOWN = "known"
@@ -95,7 +97,7 @@ def listed_entry(entry: Entry) -> Listed:
 def title_key(title: str) -> str:
     """A title without case, accents of composition, punctuation and blanks."""
     plain = unicodedata.normalize("NFKC", title).casefold()
-    return re.sub(r"[\W_]+", " ", plain).strip()[:300]
+    return _NOT_ALNUM.sub(" ", plain).strip()[:300]
 
 
 def content_hash(entry: Entry) -> str:

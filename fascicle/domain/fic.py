@@ -1,9 +1,10 @@
 """Fics: what is asked for, what a page yields, what becomes of a job (F1, F2, F9)."""
 
-from datetime import date
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
+
+from fascicle.domain.instants import Day
 
 
 class FicKind(StrEnum):
@@ -86,8 +87,8 @@ class Fic(BaseModel):
     chapters_total: int | None = None
     """None: nobody knows yet (`14/?`)."""
     complete: bool | None = None
-    published_on: date | None = None
-    updated_on: date | None = None
+    published_on: Day = None
+    updated_on: Day = None
     restricted: bool = False
     change_token: str | None = None
     """Differs when the work changed, where the site has such a thing."""

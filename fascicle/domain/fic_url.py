@@ -26,8 +26,9 @@ _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # A top level that begins with a letter: no number of four parts, in whatever notation.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]", re.ASCII)
 # What browsers resolve before they ask, encoded or not.
+_SLASHES = re.compile("/{2,}")
 _STEPS_UP = re.compile(r"/(?:\.|%2e){2}(?:/|$)", re.IGNORECASE)
-_ID = r"0*([0-9]+)"
+_ID = r"0*(0|[1-9][0-9]*)"
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def normal_form(text: str, others: OtherSites | None = None) -> FicRef:
     parts = _split(_tidied(text))
     host = _checked_host(parts)
     if site := _SITES.get(host):
-        return _recognised(site, re.sub("/{2,}", "/", parts.path))
+        return _recognised(site, _SLASHES.sub("/", parts.path))
     query = f"?{parts.query}" if parts.query else ""
     if others and (ref := others(f"https://{host}{parts.path}{query}")):
         return _known_by_its_own_name(ref)

@@ -21,7 +21,7 @@ _PLACES = (
     "Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth",
 )  # fmt: skip
 _MARKDOWN = re.compile(r"([\\*_~`|<>\[\]()#])")
-_LIST = re.compile(r"^(\s*\d*)([-+.])(?=\s)", re.MULTILINE)
+_LIST = re.compile(r"^([^\S\n]*\d*)([-+.])(?=\s)", re.MULTILINE)
 
 # What happened, and what to do next. `{site}` is the site's name.
 _ERRORS = {

@@ -1,10 +1,10 @@
 """What the page behind an item, and its service, say about it (I5); and what is kept of that."""
 
 import re
-from datetime import datetime
 
 from pydantic import BaseModel
 
+from fascicle.domain.instants import Instant
 from fascicle.domain.item_words import count_words, extractive_summary, lead_of, reading_minutes
 
 # Fewer words are a caption, a date, "Comments": nothing that tells what an item is about.
@@ -27,7 +27,7 @@ class PageMetadata(BaseModel):
     site_name: str | None = None
     author: str | None = None
     image_url: str | None = None
-    published_at: datetime | None = None
+    published_at: Instant = None
     duration_seconds: int | None = None
     language: str | None = None
     canonical_url: str | None = None
@@ -101,7 +101,7 @@ class Enrichment(BaseModel):
     image_url: str | None = None
     duration_seconds: int | None = None
     language: str | None = None
-    published_at: datetime | None = None
+    published_at: Instant = None
     lead: str | None = None
     lead_kind: str | None = None
     words: int | None = None

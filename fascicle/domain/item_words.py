@@ -25,15 +25,15 @@ _ABBREVIATION = re.compile(
 )
 # What feeds put behind the beginning of a text; each is taken off the end.
 _INVITATIONS = re.compile(
-    r"(?:\s*[\[(]\s*more\b"
-    r"|(?:(?<=[.!?…\])»”\"\n])|^|(?=\s[A-Z]))\s*[\[(]?\s*(?i:continue reading|read more"
+    r"(?:\s*+[\[(]\s*+more\b"
+    r"|(?:(?<=[.!?…\])»”\"\n])|^|(?=\s[A-Z]))\s*+[\[(]?\s*+(?i:continue reading|read more"
     r"|read the (?:full|rest)|read on|keep reading|learn more|weiterlesen|mehr lesen|lire la suite"
     r"|leer más|seguir leyendo|leggi tutto|lees verder|czytaj dalej|続きを読む|阅读更多|阅读全文)\b)"
     r"[^.!?\n]{0,80}(?:\.\.\.)?\s*$"
     r"|\s*\b[Tt]he post .{1,300} appeared first on .{1,100}$",
 )
 _LONGEST_INVITATION = 500
-_OPEN_END = re.compile(r"\s*[\[(]?\s*(?:…|\.\.\.|&hellip;)\s*[\])]?\s*$")
+_OPEN_END = re.compile(r"\s*+[\[(]?\s*+(?:…|\.\.\.|&hellip;)\s*+[\])]?\s*+$")
 
 
 class WordCount(NamedTuple):

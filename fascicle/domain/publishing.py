@@ -8,6 +8,8 @@ from html import unescape
 
 from pydantic import BaseModel
 
+from fascicle.domain.instants import Instant
+
 # The site's clock and ours need not agree to the second; the baseline does the rest.
 _CLOCK_TOLERANCE = timedelta(minutes=5)
 # So many calls whose outcome was never learnt, and a person has to look.
@@ -56,7 +58,7 @@ class GalleryEntry(BaseModel):
     deviation_id: str
     url: str | None = None
     title: str
-    published_at: datetime | None = None
+    published_at: Instant = None
 
 
 def matching_entries(

@@ -36,6 +36,10 @@ _SLASHES = str.maketrans({"⁄": "/", "∕": "/", "⧸": "/", "’": "'", "‘":
 _INVISIBLE = frozenset({"Cf", "Cc"})
 _LAST_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*$")
 _LAST_DASH = re.compile(r"\s+[-–—]\s*([^-–—]*)$|,\s*([^,]*)$")
+_JOINTS = re.compile(r"[\s-]+")
+_BLANKS = re.compile(r"\s+")
+_BETWEEN_PIECES = re.compile(r"[,;:/]")
+_HYPHENATED = re.compile(r"(\w+)-\s*(?=\w)")
 _BETWEEN_WORDS = re.compile(r"[\s,;:/]+")
 
 
@@ -86,7 +90,7 @@ def qualifier_name(word: str) -> str:
 
 
 def _key(word: str) -> str:
-    return re.sub(r"[\s-]", "", folded(word))
+    return _JOINTS.sub("", folded(word))
 
 
 @lru_cache(maxsize=256)
@@ -98,8 +102,8 @@ def _vocabulary(more: tuple[str, ...]) -> dict[str, str]:
 
 def _with_compounds_joined(text: str, words: Mapping[str, str]) -> str:
     """`one sided` as `one-sided`, so that it is one word."""
-    for name in {name for name in words.values() if re.search(r"[\s-]", name)}:
-        parts = re.split(r"[\s-]+", folded(name))
+    for name in {name for name in words.values() if _JOINTS.search(name)}:
+        parts = _JOINTS.split(folded(name))
         spellings = r"[\s-]*".join(map(re.escape, parts))
         text = re.sub(rf"\b{spellings}\b", "-".join(parts), text)
     return text
@@ -131,14 +135,14 @@ def _without_beginning(text: str, words: Mapping[str, str]) -> tuple[str, set[st
     """Without `Past`, `implied/referenced`, `pre-`, `mentions of` at the beginning."""
     found: set[str] = set()
     rest = text
-    for start, following in pairwise([0, *(match.end() for match in re.finditer(r"\s+", text))]):
-        pieces = [piece for piece in re.split(r"[,;:/]", text[start:following].strip()) if piece]
+    for start, following in pairwise([0, *(match.end() for match in _BLANKS.finditer(text))]):
+        pieces = [piece for piece in _BETWEEN_PIECES.split(text[start:following].strip()) if piece]
         meanings = [_meaning(piece, words) for piece in pieces]
         if None in meanings:
             break
         found |= {name for names in meanings if names for name in names}
         rest = text[following:] if found else text
-    hyphenated = re.match(r"(\w+)-\s*(?=\w)", rest)
+    hyphenated = _HYPHENATED.match(rest)
     if hyphenated and hyphenated[1] in words:
         return rest[hyphenated.end() :], found | {words[hyphenated[1]]}
     return rest, found

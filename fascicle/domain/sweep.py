@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel
 
 from fascicle.domain.chapter import LatestEntry
+from fascicle.domain.instants import Instant
 
 # How many of the entries last read are remembered.
 _REMEMBERED = 1000
@@ -18,7 +19,7 @@ FAILURES_UNTIL_LOST = 3
 class SweepCursor(BaseModel):
     """How far a site's list has been read: by time where the site gives times, else by what was there."""
 
-    at: datetime | None = None
+    at: Instant = None
     seen: list[str] = []
     wakes: dict[str, int] = {}
     """Uploads that woke a source and were not stored at the time of the following sweep."""
@@ -35,7 +36,7 @@ class SweepProgress(BaseModel):
     """Where to go on; None: at the top."""
     pages: int = 0
     entries: int = 0
-    newest: datetime | None = None
+    newest: Instant = None
     seen: list[str] = []
     wakes: dict[str, int] = {}
     reached: bool = False

@@ -1,15 +1,16 @@
 """Times as people write them. One without a zone is nobody's: it is refused, not guessed."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.instants import instant
 
 _IN = re.compile(r"\+(\d{1,6})\s*([smhd])")
 _FARTHEST = timedelta(days=3653)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_NAMED = re.compile(r"(.+?)\s+([A-Za-z][A-Za-z0-9_+/-]*)")
+_ZONE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]*")
 _EXAMPLES = "2026-12-24T18:00+01:00, 2026-12-24T17:00Z, '2026-12-24 18:00 Europe/Berlin' or +90m"
 
 
@@ -23,8 +24,9 @@ def parse_time(text: str, *, zone: str | None, now: datetime) -> datetime:
         return now
     if relative := _IN.fullmatch(text):
         return _in_range(now + timedelta(**{_UNITS[relative[2]]: int(relative[1])}), text, now)
-    if (named := _NAMED.fullmatch(text)) and named[2].upper() != "T":
-        text, zone = named[1], named[2]
+    *written, last = text.rsplit(maxsplit=1) or [""]
+    if written and _ZONE_NAME.fullmatch(last) and last.upper() != "T":
+        text, zone = written[0], last
     moment = _read(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=_zone(zone, text))
@@ -69,10 +71,9 @@ def zone_named(name: str) -> ZoneInfo:
 
 
 def _in_range(moment: datetime, text: str, now: datetime) -> datetime:
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError:
-        raise UsageError("wrong_time", f"{text!r} is beyond the calendar.") from None
-    if moment - now > _FARTHEST:
+    in_utc = instant(moment)
+    if in_utc is None:
+        raise UsageError("wrong_time", f"{text!r} is beyond the calendar.")
+    if in_utc - now > _FARTHEST:
         raise UsageError("wrong_time", f"{text!r} is more than ten years away.")
-    return moment
+    return in_utc

@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from fascicle.domain.errors import UsageError
 
 MAX_URL_LENGTH = 2048
+_QUERY = re.compile("[?#]")
 _USER = re.compile("(?<=//)[^/]*@")
 
 
@@ -33,7 +34,7 @@ def parse_http_url(text: str) -> SplitResult:
 
 def place(url: str) -> str:
     """An address for messages, even one that is none: without the parts that may be secret."""
-    return _USER.sub("", re.split("[?#]", url, maxsplit=1)[0])
+    return _USER.sub("", _QUERY.split(url, maxsplit=1)[0])
 
 
 def page_host(url: str | None) -> str:

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from fascicle.domain.chapter_key import number_of
+from fascicle.imports.protobuf_parts import check_parts
 from fascicle.imports.wanted import Parsed, Wanted, check_size, title_text, tracker_id, unusable, url_text
 
 _PACKAGE = "fascicle.mihon"
@@ -39,6 +40,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
         "media_id": (100, _Field.TYPE_INT64),
     },
 }
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _MYANIMELIST, _ANILIST = 1, 2
 
 # What a source's own addresses look like, and where they lead; by the beginning of the source's name.
@@ -74,6 +76,7 @@ def _descriptor(name: str, fields: dict[str, tuple[int, int | str]]) -> Descript
 
 
 def parse_tachibk(data: bytes) -> Parsed:
+    check_parts(data)
     try:
         backup = backup_type().FromString(data)
     except DecodeError as error:
@@ -126,4 +129,4 @@ def _decoded(value: bytes) -> str:
 
 
 def _simplified(name: bytes) -> str:
-    return re.sub(r"[^a-z0-9]", "", _decoded(name).lower())
+    return _NOT_PLAIN.sub("", _decoded(name).lower())

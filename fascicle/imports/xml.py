@@ -5,11 +5,14 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from fascicle.domain.xml_limits import has_endless_tag
 from fascicle.imports.wanted import unusable
 
 
 def parse_xml(data: bytes) -> Element:
     """The root; entities, which bombs are made of, are refused."""
+    if has_endless_tag(data.replace(b"\0", b"").decode("latin-1")):  # in UTF-16, too, marks are ASCII
+        raise unusable("The XML has a tag of hundreds of attributes: no tracker or reader wrote it.")
     try:
         root: Element = fromstring(data)
     except DefusedXmlException as error:

@@ -5,18 +5,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 import orjson
 
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.instants import mail_date
 from fascicle.domain.urls import place
 
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
 _BAN_SECONDS = 900.0
 _LONGEST_WAIT = 24 * 3600.0
+_STAMP = re.compile("[0-9]{1,12}")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _detail(answer: Answer) -> str | None:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait: `Retry-After` as seconds or HTTP date, or MangaDex's UNIX timestamp."""
     wait = _seconds_or_date(headers.get("retry-after"))
-    if wait is None and re.fullmatch("[0-9]{1,12}", stamp := headers.get("x-ratelimit-retry-after", "")):
+    if wait is None and _STAMP.fullmatch(stamp := headers.get("x-ratelimit-retry-after", "")):
         wait = int(stamp) - time.time()
     return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
 
@@ -100,8 +101,5 @@ def _seconds_or_date(value: str | None) -> float | None:
         return None
     if value.isascii() and value.strip().isdigit():
         return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    when = mail_date(value)
+    return None if when is None else (when - datetime.now(UTC)).total_seconds()

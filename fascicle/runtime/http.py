@@ -16,6 +16,13 @@ from fascicle.domain.errors import FascicleError, MustWait, PermanentError, Retr
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import parse_http_url, place
 from fascicle.runtime.answers import Answer, raise_for_status
+from fascicle.runtime.content_coding import (
+    ACCEPTED,
+    BodyTooLarge,
+    BrokenCoding,
+    UnwantedCoding,
+    read_decoded,
+)
 from fascicle.runtime.logs import get_logger
 from fascicle.runtime.ssrf import HostGuard, guarded_transport
 from fascicle.storage.gate import Slot
@@ -106,7 +113,7 @@ class HttpClient:
         """Made at the first request: most commands make none."""
         return httpx.AsyncClient(
             transport=guarded_transport(self._guard),
-            headers={"User-Agent": self._user_agent},
+            headers={"User-Agent": self._user_agent, "Accept-Encoding": ACCEPTED},
             timeout=httpx.Timeout(self._limits.timeout_seconds),
             follow_redirects=False,
             trust_env=False,
@@ -309,6 +316,11 @@ class HttpClient:
             ) from error
         except httpx.TimeoutException as error:
             raise RetryableError("timeout", f"{where} did not answer in time.") from error
+        except httpx.InvalidURL as error:
+            # The request's own address is a good one. httpx looks at where an answer redirects, asked or not.
+            raise PermanentError(
+                "blocked_address", f"{where} redirects to no web address: {error}"
+            ) from error
         except httpx.ConnectError as error:
             raise RetryableError(
                 "connect_failed", f"{request.url.host} cannot be reached: {error}"
@@ -318,26 +330,21 @@ class HttpClient:
             raise RetryableError("connection_lost", f"{where} was sent what is no whole request.") from error
         except httpx.TransportError as error:
             raise RetryableError("connection_lost", f"{where} broke off: {error!r}") from error
-        except httpx.DecodingError as error:
+        except BrokenCoding as error:
             raise RetryableError("bad_answer", f"{where} answered what cannot be decoded: {error}") from error
+        except UnwantedCoding as error:
+            raise PermanentError("unwanted_encoding", f"{where} {error}.") from error
+        except BodyTooLarge as error:
+            most = self._limits.max_bytes
+            raise PermanentError("too_large", f"{where} is larger than {most:,} bytes.") from error
         return Answer(response.status_code, str(request.url), response.headers, body)
 
     async def _read_capped(self, response: httpx.Response) -> bytes:
-        """The body after decompression, so that a small bomb cannot become a large one."""
         is_wanted = response.request.extensions.get(_IS_WANTED)
         if is_wanted is not None and not is_wanted(response.headers):
             return b""
-        parts: list[bytes] = []
-        size = 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > self._limits.max_bytes:
-                raise PermanentError(
-                    "too_large",
-                    f"{place(str(response.url))} is larger than {self._limits.max_bytes:,} bytes.",
-                )
-            parts.append(chunk)
-        return b"".join(parts)
+        coding = response.headers.get("content-encoding", "")
+        return await read_decoded(response.aiter_raw(), coding, most=self._limits.max_bytes)
 
     async def _report_success(self, gate: Gated, slot: Slot) -> None:
         if slot.strained:

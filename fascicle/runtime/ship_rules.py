@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.ship_rule import ShipRules
+from fascicle.runtime.yaml_text import load_yaml
 
 _LARGEST_FILE = 200_000
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_WORDS = {"missing": "is missing", "extra_forbidden": "is no known entry; docs/fic-rules.md lists them"}
 
 
@@ -30,7 +30,7 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise _broken(f"{path} is larger than {_LARGEST_FILE:,} bytes.")
-        return yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 - a safe one
+        return load_yaml(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -38,7 +38,7 @@ def _read(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise _broken(f"{path} is not YAML{line}: {error.problem or error.context}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, OverflowError) as error:
         raise _broken(f"{path} is not YAML: {error}") from error
 
 

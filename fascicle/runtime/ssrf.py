@@ -14,18 +14,24 @@ import httpx
 
 from fascicle.domain.errors import PermanentError, RetryableError
 
-# Python 3.11 calls these global, but they lead elsewhere: IPv4 in IPv6, NAT64, 6to4, site-local, multicast.
-_NOT_GLOBAL = [
+# Of IPv6 only this part leads to hosts; elsewhere are IPv4 in IPv6, NAT64, site-local, multicast, dummies.
+_GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
+# IANA's registries of special purposes, as far as not every release of Python knows them as such: ranges
+# assigned to protocols, relays (6to4, AMT, Teredo), sinks (AS112), documentation, multicast.
+_SPECIAL = [
     ipaddress.ip_network(network)
     for network in (
-        "::/96",
-        "::ffff:0:0:0/96",
-        "64:ff9b::/96",
-        "64:ff9b:1::/48",
-        "2002::/16",
-        "fec0::/10",
-        "ff00::/8",
+        "192.0.0.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.175.48.0/24",
         "224.0.0.0/4",
+        "2001::/23",
+        "2001:db8::/32",
+        "2002::/16",
+        "2620:4f:8000::/48",
+        "3fff::/20",
     )
 ]
 _WEB_PORTS = (80, 443)
@@ -73,9 +79,11 @@ def is_public(address: str) -> bool:
         ip = ipaddress.ip_address(address.split("%")[0])
     except ValueError:
         return False
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
-    return ip.is_global and not any(ip in net for net in _NOT_GLOBAL if net.version == ip.version)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is None and ip not in _GLOBAL_IPV6:
+            return False
+        ip = ip.ipv4_mapped or ip
+    return ip.is_global and not any(ip in net for net in _SPECIAL if net.version == ip.version)
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
+from fascicle.domain.instants import instant
 from fascicle.domain.publishing import GalleryEntry
 from fascicle.runtime.answers import Answer
 from fascicle.runtime.http import NEVER_SENT, Gated, HttpClient, StreamedBody
@@ -224,7 +225,7 @@ def _entry(result: dict[str, Any]) -> GalleryEntry:
 
 def _moment(seconds: Any) -> datetime | None:
     try:
-        return datetime.fromtimestamp(int(seconds), UTC)
+        return instant(datetime.fromtimestamp(int(seconds), UTC))
     except (TypeError, ValueError, OverflowError, OSError):
         return None
 

@@ -32,6 +32,8 @@ SCOPES = ("basic", "user", "stash", "publish", "browse")
 REFRESH_SECONDS = 90 * 86400.0
 _DEAD_TOKEN = ("invalid_request", "invalid_grant")
 _WRONG_CLIENT = ("invalid_client", "unauthorized_client")
+# Beyond a year, what a token is said to live is no help, and beyond the calendar the database refuses it.
+_LONGEST_LIFE = 365 * 86_400.0
 
 
 # What a refusal means for what was asked: from DeviantArt's word for it, and the status.
@@ -232,4 +234,5 @@ def _pair(answer: Answer) -> TokenPair:
     access, refresh, seconds = (found.get(k) for k in ("access_token", "refresh_token", "expires_in"))
     if not isinstance(access, str) or not access or not isinstance(seconds, int | float):
         raise bad_answer(answer)
-    return TokenPair(access, refresh if isinstance(refresh, str) and refresh else None, float(seconds))
+    lasts = min(max(float(seconds), 0.0), _LONGEST_LIFE)
+    return TokenPair(access, refresh if isinstance(refresh, str) and refresh else None, lasts)

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from fascicle.domain.errors import UsageError
+from fascicle.domain.instants import instant
 from fascicle.domain.urls import parse_http_url
 
 LONGEST_TEXT = 500
@@ -28,17 +29,16 @@ def time(value: Any) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        parsed = datetime.fromisoformat(value)
+        return instant(datetime.fromisoformat(value))
     except ValueError:
         return None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def unix_time(value: Any, *, per_second: int = 1) -> datetime | None:
     """A UNIX time as number or digits; 0 is how sites say that there is none."""
     try:
         seconds = float(value) / per_second
-        return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
+        return instant(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else None
     except (TypeError, ValueError, OverflowError, OSError):
         return None
 

@@ -23,6 +23,7 @@ LANGUAGE = "en"
 
 _ULID = r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}"
 _SERIES_PATH = re.compile(rf"/series/({_ULID})(?:/[^/]*)?/?", re.ASCII)
+_PATH_ON_SITE = re.compile(r"/(?:series|chapters)/.*")
 _CHAPTER_PATH = re.compile(rf"/chapters/({_ULID})(?:/.*)?", re.ASCII)
 _OFFICIAL_BADGE = 'img[src*="badge-official"]'
 
@@ -113,7 +114,7 @@ def _path(link: LexborNode) -> str:
         path = urlsplit(link.attributes.get("href") or "").path
     except ValueError:
         return ""
-    found = re.search(r"/(?:series|chapters)/.*", path)
+    found = _PATH_ON_SITE.search(path)
     return found[0] if found else ""
 
 

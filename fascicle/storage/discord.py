@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Discord's 15 minutes, less what an edit may take.
 REPLY_LIFETIME = timedelta(minutes=14, seconds=30)
+# For twice as long as a signature may be old or ahead of its time, and more.
+_REMEMBERED = timedelta(minutes=30)
 _MOST_ERROR = 2000
 _COLUMNS = """id, job_key, user_id, application_id, token, channel_id, discord_user_id, shown, state,
        attempts, next_attempt_at, expires_at"""
@@ -38,6 +40,19 @@ class StoredReply:
     attempts: int
     next_attempt_at: datetime
     expires_at: datetime
+
+
+async def take_interaction(connection: AsyncConnection, interaction_id: str) -> bool:
+    """Whether it comes for the first time: of any number of workers, one is told so, once."""
+    await connection.execute(
+        text("delete from discord_interaction where taken_at < now() - cast(:age as interval)"),
+        {"age": _REMEMBERED},
+    )
+    taken = await connection.scalar(
+        text("insert into discord_interaction (id) values (:id) on conflict do nothing returning id"),
+        {"id": interaction_id},
+    )
+    return taken is not None
 
 
 async def keep_reply(

@@ -174,3 +174,11 @@ discord_reply = Table(
     CheckConstraint("state in ('open', 'settled', 'lost')", name="state"),
     Index("ix_discord_reply_open", "job_key", postgresql_where=text("state = 'open'")),
 )
+
+# Commands from Discord that somebody carries out: the same signed request again changes nothing.
+discord_interaction = Table(
+    "discord_interaction",
+    metadata,
+    Column("id", Text, primary_key=True),
+    time("taken_at", now=True),
+)

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
@@ -59,6 +58,7 @@ class DiscordRoutes:
         retry_seconds: float = 1.0,
     ) -> None:
         self._signature = SignatureCheck(public_key)
+        self._desk = desk
         self._discord = discord
         self._moderator_roles = frozenset(moderator_roles)
         self._guilds = frozenset(guilds)
@@ -92,7 +92,7 @@ class DiscordRoutes:
                 return _refusal(400, "unknown_interaction", "Only commands are answered here.")
             interaction = Interaction.model_validate_json(body)
             return self._answer(interaction, *interaction.command())
-        except ValidationError:
+        except ValueError:  # pydantic's among them
             return _refusal(400, "invalid_body", "This is not an interaction as Discord describes it.")
 
     def _answer(self, interaction: Interaction, name: str, options: dict[str, str]) -> Response:
@@ -127,7 +127,7 @@ class DiscordRoutes:
             discord_user_id=person,
             received_at=datetime.fromtimestamp(self._clock(), UTC),
         )
-        return Asked(name, options, f"discord:{person}", reply)
+        return Asked(name, options, f"discord:{person}", reply, interaction.id)
 
     async def _begin(self, asked: Asked, deed: Deed) -> None:
         task = asyncio.create_task(self._carry_out(asked, deed), name=f"discord {asked.name}")
@@ -137,6 +137,9 @@ class DiscordRoutes:
     async def _carry_out(self, asked: Asked, deed: Deed) -> None:
         try:
             async with asyncio.timeout(_COMMAND_SECONDS):
+                if not await self._desk().take_interaction(asked.interaction_id):
+                    log.info("discord_command_repeated", command=asked.name, user=asked.user)
+                    return
                 said = await deed.do(asked)
         except FascicleError as error:
             said = Said(escape_markdown(error.message))

@@ -51,6 +51,10 @@ class FicDesk(Protocol):
 
     async def set_channel(self, url: str | None) -> None: ...
 
+    async def take_interaction(self, interaction_id: str) -> bool:
+        """Whether this call is to carry it out: the same one may be delivered twice, or played again."""
+        ...
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -60,6 +64,7 @@ class Asked:
     options: dict[str, str]
     user: str
     reply: Reply
+    interaction_id: str
 
     @property
     def url(self) -> str:

@@ -1,5 +1,6 @@
 """What Discord sends when somebody uses a command: whether it is from Discord, who asks, and for what."""
 
+import re
 from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -9,6 +10,8 @@ COMMAND = 2
 
 _FRESH_SECONDS = 300
 _SUBCOMMAND = 1
+# Longer ones Discord does not have, and Python refuses to read thousands of digits.
+_PERMISSIONS = re.compile("[0-9]{1,40}")
 _ADMINISTRATOR = 1 << 3
 _MANAGE_GUILD = 1 << 5
 
@@ -110,7 +113,7 @@ class Interaction(_Part):
         if self.member is None:
             return False
         given = self.member.permissions
-        permissions = int(given) if given.isascii() and given.isdigit() else 0
+        permissions = int(given) if _PERMISSIONS.fullmatch(given) else 0
         return bool(permissions & (_ADMINISTRATOR | _MANAGE_GUILD)) or not set(roles).isdisjoint(
             self.member.roles
         )

@@ -177,13 +177,45 @@ async def test_x4_endless_redirects_end(http: HttpClient) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "file:///etc/passwd", "gopher://x"],
+    [
+        *("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "file:///etc/passwd", "gopher://x"),
+        *(
+            "mailto:a@b.example",
+            "javascript:alert(1)",
+            "http:host",
+            "data:text/html,x",
+            "tel:1",
+            "about:blank",
+        ),
+    ],
 )
 async def test_x4_a_redirect_into_a_private_place_is_refused(http: HttpClient, target: str) -> None:
     async with Handmade(answer("302 Found", f"Location: {target}")) as server:
         with pytest.raises(PermanentError) as blocked:
             await http.get(server.url, GATE)
         assert blocked.value.code == "blocked_address"
+
+
+@pytest.mark.parametrize("target", ["mailto:a@b.example", "javascript:alert(1)", "http:host"])
+async def test_x4_an_answer_that_redirects_to_no_address_has_a_code_where_none_is_followed(
+    http: HttpClient, target: str
+) -> None:
+    async with Handmade(answer("302 Found", f"Location: {target}")) as server:
+        with pytest.raises(PermanentError) as blocked:
+            await http.send("GET", server.url, GATE)
+        assert blocked.value.code == "blocked_address"
+
+
+@pytest.mark.parametrize("status", ["429 Too Many", "503 Busy"])
+@pytest.mark.parametrize(
+    "value", ["9" * 5000, "Mon, 16 Nov 99999999999999999999 00:00:00 GMT", "Fri, 31 Dec 9999 23:00:00 -0500"]
+)
+async def test_c9_an_absurd_retry_after_changes_no_code(http: HttpClient, status: str, value: str) -> None:
+    async with Handmade(answer(status, f"Retry-After: {value}")) as server:
+        with pytest.raises(RetryableError) as refused:
+            await http.get(server.url, Gated(f"absurd {status} {value[:9]}", GatePolicy(floor=0)))
+    assert refused.value.code in ("rate_limited", "unavailable", "server_error")
+    assert getattr(refused.value, "seconds", 0) <= 86_400
 
 
 @pytest.mark.parametrize("target", ["http://[oops/", "http://x:port/", "//"])

@@ -102,3 +102,24 @@ async def test_a_lost_reply_says_whom_to_tell_in_another_way(engine: AsyncEngine
         assert reply is not None
         assert (reply.discord_user_id, reply.channel_id, reply.state) == ("42", "7", "lost")
         assert await discord.open_replies(connection, JOB) == []
+
+
+async def test_x4_of_many_who_take_an_interaction_one_gets_it(engine: AsyncEngine) -> None:
+    async def take(number: str) -> bool:
+        async with transaction(engine) as connection:
+            return await discord.take_interaction(connection, number)
+
+    assert sorted(await asyncio.gather(*(take("1") for _ in range(5)))) == [False] * 4 + [True]
+    assert await take("2")
+    async with transaction(engine) as connection:
+        await connection.execute(
+            text("update discord_interaction set taken_at = now() - interval '10 minutes' where id = '1'")
+        )
+        await connection.execute(
+            text("update discord_interaction set taken_at = now() - interval '1 hour' where id = '2'")
+        )
+    assert not await take("1"), "its signature may still pass"
+    await take("3")
+    async with transaction(engine) as connection:
+        kept = await connection.scalars(text("select id from discord_interaction order by id"))
+        assert list(kept) == ["1", "3"]

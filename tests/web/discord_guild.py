@@ -1,6 +1,7 @@
 """A Discord server for tests: members whose commands are signed as Discord signs them, a desk that notes."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,7 @@ MEMBER = {"user": {"id": "42", "username": "ann"}, "roles": ["1"], "permissions"
 OWNER = {**MEMBER, "permissions": str(1 << 3 | 1)}
 MANAGER = {**MEMBER, "permissions": str(1 << 5)}
 BY_ROLE = {**MEMBER, "roles": ["1", "77"]}
+_NUMBERS = itertools.count(1001)
 CHANNEL = {"type": 7, "name": "channel", "value": "555"}
 
 
@@ -42,6 +44,7 @@ class Desk:
         self.replies: list[Reply] = []
         self.answer: Any = a_view(position=1)
         self.hangs = False
+        self.taken: set[str] = set()
 
     def _note(self, *asked: Any, reply: Reply | None = None) -> Any:
         self.asked.append(asked)
@@ -88,6 +91,11 @@ class Desk:
     async def set_channel(self, url: str | None) -> None:
         self._note("set_channel", url)
 
+    async def take_interaction(self, interaction_id: str) -> bool:
+        is_first = interaction_id not in self.taken
+        self.taken.add(interaction_id)
+        return is_first
+
 
 class Guild:
     """A server whose members use commands; the answers are what the simulated Discord shows."""
@@ -130,7 +138,7 @@ def signed(body: bytes, *, at: float | None = None) -> dict[str, str]:
 
 def interaction(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     body = {
-        "id": "1001",
+        "id": str(next(_NUMBERS)),
         "type": 2,
         "application_id": APPLICATION_ID,
         "token": TOKEN,

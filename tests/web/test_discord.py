@@ -259,6 +259,31 @@ async def test_edits_that_fail(guild: Guild, state: JobState, fault: Fault, edit
     assert (shown is None) == (fault.count is None or edits == 1)
 
 
+async def test_x4_a_recorded_request_that_is_played_again_is_answered_and_not_carried_out(
+    guild: Guild,
+) -> None:
+    body = orjson.dumps(rec("resetqueue", OWNER))
+    headers = signed(body)
+    guild.simulator.discord.add_interaction(TOKEN)
+    answers = [await guild.send(body, headers) for _ in range(3)]
+    await guild.routes.close()
+    assert [(answer.status_code, answer.json()["type"]) for answer in answers] == [(200, 5)] * 3
+    assert guild.desk.asked == [("reset",)]
+    assert len(guild.simulator.discord.calls("edit")) == 1
+
+
+@pytest.mark.parametrize("digits", [41, 5_000])
+async def test_a_number_of_thousands_of_digits_gives_nobody_a_permission(guild: Guild, digits: int) -> None:
+    first, _ = await guild.use(rec("resetqueue", {**MEMBER, "permissions": "9" * digits}))
+    assert "for moderators" in first["data"]["content"]
+
+
+async def test_a_body_with_a_number_of_thousands_of_digits_is_refused(guild: Guild) -> None:
+    body = orjson.dumps(rec("add", url=URL)).replace(b'"type":3', b'"type":' + b"9" * 5_000)
+    answer = await guild.send(body, signed(body))
+    assert (answer.status_code, guild.desk.asked) == (400, [])
+
+
 async def test_o2_a_command_that_hangs_does_not_hold_up_the_shutdown(guild: Guild) -> None:
     guild.desk.hangs = True
     body = orjson.dumps(rec("queue"))

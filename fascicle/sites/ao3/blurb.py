@@ -10,6 +10,7 @@ from fascicle.domain.fic import Blurb, Fic, FicCode
 from fascicle.sites.ao3 import parts
 from fascicle.sites.ao3.tree import PUBLIC_URL, broken, day, href, id_in, line, lines
 
+_UPDATED = re.compile(r"\s*updated_at=([0-9]{1,19})\s*")
 _TITLE = 'h4.heading > a[href*="/works/"]'
 _NO_CATEGORY = "No category"
 # Children only: a summary may hold lists of its own, and the list of works is a `ul.series` too.
@@ -86,5 +87,5 @@ def _change_token(entry: LexborNode) -> str | None:
     comments = (
         (n.comment_content for n in header.iter(include_text=True) if n.is_comment_node) if header else ()
     )
-    found = (re.fullmatch(r"\s*updated_at=([0-9]{1,19})\s*", comment or "") for comment in comments)
+    found = (_UPDATED.fullmatch(comment or "") for comment in comments)
     return next((match[1] for match in found if match), None)

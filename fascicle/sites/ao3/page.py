@@ -54,6 +54,7 @@ _FOREIGN = (
 _FOREIGN_TOP = 100_000
 _ARCHIVES_FRAME = "#outer, #workskin"
 _SHORT_TEXT = 300
+_STATUS_IN_CLASS = re.compile(r"error-([0-9]{3})")
 _STATUS_IN_TITLE = re.compile(r"(?:^|\||error(?: code:)?) ?([45][0-9]{2})\b", re.IGNORECASE)
 
 
@@ -82,7 +83,7 @@ def _error_page(main: LexborNode, title: str) -> FascicleError | None:
         return _fault(FicCode.LOGIN_REQUIRED)
     if "errors" not in classes and not any(name.startswith("error-") for name in classes):
         return None
-    number = next((m[1] for name in classes if (m := re.match(r"error-([0-9]{3})", name))), None)
+    number = next((m[1] for name in classes if (m := _STATUS_IN_CLASS.match(name))), None)
     number = number or _status_in(line(main.css_first("h2"))) or _status_in(title)
     if number:
         return _by_status(int(number)) or broken(f"the archive answered with its error {number}")

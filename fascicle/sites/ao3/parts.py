@@ -11,6 +11,7 @@ from fascicle.sites.ao3.tree import PUBLIC_URL, broken, count, href, id_in, line
 from fascicle.sites.sanitise import plain_line, sanitised_html
 
 NAME = "ao3"
+_PART = re.compile(r"\D{0,20}([0-9]{1,9}) ")
 _ANONYMOUS = "Anonymous"
 _ARCHIVED = "[archived by"
 
@@ -72,7 +73,7 @@ def places(entries: list[LexborNode]) -> list[SeriesPart]:
         link = entry.css_first('a[href*="/series/"]')
         number = id_in(href(link), "series")
         if number:
-            said = re.match(r"\D{0,20}([0-9]{1,9}) ", line(entry))
+            said = _PART.match(line(entry))
             part = int(said[1]) if said else None
             url = f"{PUBLIC_URL}/series/{number}"
             found.append(SeriesPart(id=number, title=line(link), url=url, part=part))

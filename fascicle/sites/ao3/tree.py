@@ -5,6 +5,7 @@ from datetime import date
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from fascicle.domain import instants
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import FicCode
 from fascicle.sites.markup import is_monstrous
@@ -15,6 +16,8 @@ PUBLIC_URL = "https://archiveofourown.org"
 # What is read stands at the top; below it comes the story.
 _LONGEST_PAGE = 2_000_000
 _LARGEST_COUNT = 2**31 - 1
+_SEPARATORS = re.compile(r"[,.\s]")
+_DAY = re.compile(r"(\d{1,2}) (\w{3})\w* (\d{4})")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -52,7 +55,7 @@ def id_in(address: str, *folders: str) -> str | None:
 
 def count(text: str) -> int | None:
     """`12,345` → 12345; None where there is no number."""
-    digits = re.sub(r"[,.\s]", "", text)
+    digits = _SEPARATORS.sub("", text)
     if not (digits.isascii() and digits.isdigit()):
         return None
     return min(int(digits[:20]), _LARGEST_COUNT)
@@ -61,8 +64,9 @@ def count(text: str) -> int | None:
 def day(text: str) -> date | None:
     """`2021-04-11` in a work's header, `11 Apr 2021` in a blurb."""
     try:
-        if match := re.fullmatch(r"(\d{1,2}) (\w{3})\w* (\d{4})", text):
-            return date(int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1]))
-        return date.fromisoformat(text)
+        if match := _DAY.fullmatch(text):
+            written = date(int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1]))
+            return instants.day(written)
+        return instants.day(date.fromisoformat(text))
     except ValueError:
         return None

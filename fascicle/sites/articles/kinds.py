@@ -55,7 +55,8 @@ _RIFF = {b"WEBP": "an image", b"WAVE": "audio", b"AVI ": "a video"}
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _JSON = re.compile(rb'(?:\{\s*(?:"|\}\s*$)|\[\s*(?:[\[{"\d-]|\]\s*$))')
 _ROOT = re.compile(
-    rb"(?:<\?xml[^>]{0,200}\?>|<!--.{0,2000}?-->|\s)*<(rss|feed|rdf:RDF|svg|opml|urlset|sitemapindex)\b",
+    # A comment is given up as a whole: else each might go on in the next one, in powers of their number.
+    rb"(?:<\?xml[^>]{0,200}\?>|(?><!--.{0,2000}?-->)|\s)*+<(rss|feed|rdf:RDF|svg|opml|urlset|sitemapindex)\b",
     re.DOTALL,
 )
 _ROOTS = {

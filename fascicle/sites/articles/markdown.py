@@ -17,11 +17,12 @@ _TARGET = r"\((?:[^()\s]|\([^()\s]{0,200}\)){0,2000}(?:\s+[\"'][^\"'\n]{0,300}[\
 _IMAGE = re.compile(rf"!\[[^\[\]\n]{{0,2000}}\]{_TARGET}")
 _LINK = re.compile(rf"\[([^\[\]\n]{{0,2000}})\]{_TARGET}")
 _BARE_LINK = re.compile(r"<(?:https?://|mailto:)[^<>\s]{1,2000}>")
-_RULE = re.compile(r"\s*(?:[-*_=]\s*){3,}|\s*\|?(?:\s*:?-{2,}:?\s*\|?)+")
+# Possessive throughout: a line that is nearly a rule would take time in powers of its length.
+_RULE = re.compile(r"\s*+(?:[-*_=]\s*+){3,}+|\s*+\|?+(?:\s*+:?+-{2,}+:?+\s*+\|?+)++")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _LEADING = re.compile(r"\s*(?:>\s*)*")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
-_EMPHASIS = re.compile(r"(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)([^\n]{1,2000}?)(?<=\S)\1(?!\w)")
+_EMPHASIS = re.compile(r"(\*{1,3}(?!\*)|_{1,3}(?!_)|~~|`{1,3}(?!`))(?=\S)([^\n]{1,300}?)(?<=\S)\1(?!\w)")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 

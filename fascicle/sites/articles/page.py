@@ -17,7 +17,7 @@ from fascicle.sites.pages.decoding import decoded
 from fascicle.sites.pages.json_ld import main_thing
 from fascicle.sites.pages.language import agreed_language
 from fascicle.sites.pages.metadata import page_metadata
-from fascicle.sites.pages.text import LONGEST_PAGE, LONGEST_TEXT
+from fascicle.sites.pages.text import LONGEST_TEXT, beginning_of_page
 from fascicle.sites.sanitise import storable
 
 # Of the pages that check, not of the scripts that the same services put into every page.
@@ -29,8 +29,8 @@ _ENOUGH_TO_SEE = 2000
 
 
 def article_of_page(body: bytes, *, url: str, content_type: str | None, min_words: int) -> Article:
-    """A longer page is a list or a book: what is beyond its first two megabytes is left out."""
-    body = body[:LONGEST_PAGE]
+    """A longer page is a list or a book: only its beginning is read."""
+    body = beginning_of_page(body)
     if would_take_minutes(body):
         raise PermanentError("not_an_article", f"{place(url)[:200]} is no page that a browser could show.")
     html = storable(decoded(body, content_type))

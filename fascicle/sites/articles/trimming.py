@@ -17,6 +17,8 @@ _RELATED_SHARE = 0.5
 # Lists of links beyond this part of a text lead away from it; before, they may be what it is about.
 _LAST_PART = 0.6
 
+_TITLE_BAR = re.compile(r"\s+[|–—-]\s+")
+_BETWEEN_WORDS = re.compile(r"[\s,;|/()\[\]–—•·-]+")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]」』]*$")
 
 
@@ -33,7 +35,7 @@ def is_prose(line: str) -> bool:
 
 def _without_head(lines: list[str], links: Links, title: str, author: str | None) -> list[str]:
     """The title, dates and names stand before the text, in any order."""
-    names = {key_of(title)} | {key_of(part) for part in re.split(r"\s+[|–—-]\s+", title)}
+    names = {key_of(title)} | {key_of(part) for part in _TITLE_BAR.split(title)}
     head = [
         line
         for line in lines[:_HEAD]
@@ -79,7 +81,7 @@ def _is_title(line: str, names: set[str]) -> bool:
 
 def _is_date(line: str) -> bool:
     """Nothing but a date, perhaps with words such as "updated": at least one digit, and no other word."""
-    words = [word for word in re.split(r"[\s,;|/()\[\]–—•·-]+", line) if word.strip(".:")]
+    words = [word for word in _BETWEEN_WORDS.split(line) if word.strip(".:")]
     if not words or len(words) > _LONGEST_DATE or not any(char.isdigit() for char in line):
         return False
     return all(DATE_WORD.fullmatch(word.strip(":")) for word in words)

@@ -1,9 +1,10 @@
 """From a row of a page to an upload, or to a line of what is new for everyone."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from fascicle.domain.chapter import LatestEntry, Upload
+from fascicle.domain.instants import instant
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import ChapterFields, LatestFields
 from fascicle.sites.declarative.document import Row, value
@@ -86,7 +87,6 @@ def _parsed(found: str, form: str) -> datetime | None:
         case "unix_ms":
             return fields.unix_time(found, per_second=1000)
     try:
-        parsed = datetime.strptime(found, form)  # noqa: DTZ007 - the zone is settled below
+        return instant(datetime.strptime(found, form))  # noqa: DTZ007 - without a zone it is taken as UTC
     except ValueError:
         return None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

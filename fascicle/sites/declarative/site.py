@@ -234,5 +234,5 @@ def _is_key(text: str) -> bool:
 
 
 def _number(found: str | None) -> int | None:
-    digits = re.sub(r"[^0-9]", "", found or "")[:9]
+    digits = "".join(c for c in found or "" if c in "0123456789")[:9]
     return int(digits) if digits else None

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
+
+from fascicle.domain.instants import mail_date
 
 _LONGEST = 30 * 86_400
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,12})\"?\s*(?:,|$)", re.IGNORECASE)
@@ -31,8 +32,5 @@ def _kept(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _until(expires: str | None, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(expires or "")
-        return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+    moment = mail_date(expires)
+    return None if moment is None else (moment - now).total_seconds()

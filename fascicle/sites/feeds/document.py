@@ -36,6 +36,7 @@ _KNOWN = re.compile(
     r"(?:cp|windows-|iso-?8859|iso-2022|koi8|gb|big5|euc|mac|hz|utf-?[78]|johab|tis)[a-z0-9_-]*"
 )
 
+_LETTERS = re.compile("[^\x00-\x7f\ufffd]+")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _CDATA = re.compile(r"(<!\[CDATA\[.*?(?:\]\]>|\Z))", re.DOTALL)
 _AMPERSAND = re.compile(
@@ -83,7 +84,7 @@ def _best_of_a_bad_lot(body: bytes) -> str:
     """UTF-8 with a few broken letters (cut in two, mostly), or else what old Windows programs wrote."""
     text = body.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    letters = sum(len(run) for run in re.findall("[^\x00-\x7f\ufffd]+", text))
+    letters = sum(len(run) for run in _LETTERS.findall(text))
     return text if letters > broken else body.decode("cp1252", "replace")
 
 
@@ -118,8 +119,9 @@ def _end_of(kind: str, text: str, part: re.Match[str]) -> int:
     if kind == "<!--":
         return _after("-->", text, part.end())
     if kind == "<!DOCTYPE":
-        subset, end = text.find("[", part.end()), text.find(">", part.end())
-        return _after("]", text, subset, then=">") if -1 < subset < end else _after(">", text, part.end())
+        end = text.find(">", part.end())
+        subset = text.find("[", part.end(), max(end, part.end()))
+        return _after("]", text, subset, then=">") if subset > -1 else _after(">", text, part.end())
     return part.end()
 
 

@@ -4,10 +4,10 @@ import html
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from fascicle.domain.instants import instant, mail_date
 from fascicle.sites.sanitise import plain_line
 
 _Raw = TypeVar("_Raw")
@@ -28,6 +28,7 @@ _MEDIA_END = re.compile(r"\.(?:(mp3|m4a|aac|ogg|oga|opus|flac|wav)|(mp4|m4v|mov|
 _IMAGE_END = re.compile(r"\.(?:jpe?g|png|gif|webp|avif)$", re.IGNORECASE)
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
 _LINK = re.compile(r"""(\s(?:href|src|poster)\s*=\s*)(?:"([^"<>]*)"|'([^'<>]*)')""", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _ABSOLUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#")
 
 
@@ -85,25 +86,18 @@ def first_address(addresses: Iterable[object], base: str) -> str | None:
 
 def believable(moment: datetime | None, now: datetime) -> datetime | None:
     """The time in UTC, unless no entry can be of that time."""
-    if moment is None:
-        return None
-    try:
-        utc = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (OverflowError, ValueError):
-        return None
-    return utc if _EARLIEST <= utc <= now + _FUTURE else None
+    utc = instant(moment)
+    return utc if utc is not None and _EARLIEST <= utc <= now + _FUTURE else None
 
 
 def time_of(text: object) -> datetime | None:
     """RFC 3339, as JSON feeds should have it, or RFC 2822, as some do."""
     if not isinstance(text, str):
         return None
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text.strip())
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
+    try:
+        return instant(datetime.fromisoformat(text.strip()))
+    except ValueError:
+        return mail_date(text.strip())
 
 
 def duration(text: object) -> int | None:
@@ -158,7 +152,7 @@ def categories(names: Iterable[object]) -> list[str]:
 def language(text: object) -> str | None:
     """`en`, `pt-BR` …"""
     name = text.strip().replace("_", "-") if isinstance(text, str) else ""
-    return name if re.fullmatch(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}", name) else None
+    return name if _LANGUAGE.fullmatch(name) else None
 
 
 def text_or_none(text: object, *, longest: int = 1000) -> str | None:

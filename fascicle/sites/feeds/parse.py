@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import FeedKind, ParsedFeed
 from fascicle.domain.urls import place
+from fascicle.domain.xml_limits import has_endless_tag
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
 from fascicle.sites.feeds.json_feed import is_json_feed, json_feed, loaded
 from fascicle.sites.feeds.keys import as_episode, is_empty, with_keys
@@ -51,6 +52,8 @@ def _from_xml(text: str, url: str, now: datetime, most: int) -> ParsedFeed:
     root, whole = prepared(text)
     if "<" not in text or root in PAGE_ROOTS:
         raise not_a_feed(text, url)
+    if has_endless_tag(whole):
+        raise PermanentError("not_a_feed", f"{place(url)} answered XML with a tag of hundreds of attributes.")
     document, dropped = thinned(whole, most, now)
     found = _best_reading(document)
     if not found["entries"] and not (root in FEED_ROOTS and found.get("version")):

@@ -8,6 +8,7 @@ from fascicle.sites.feeds.fields import believable, newest, time_of
 _ENTRY = re.compile(
     r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<((?:[\w.-]+:)?(?:item|entry))[\s>]", re.DOTALL | re.IGNORECASE
 )
+_CLOSING = re.compile(r"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.IGNORECASE)
 _PUBLISHED = re.compile(r"<(?:pubDate|published|issued|dc:date)>([^<]{1,60})<", re.IGNORECASE)
 _UPDATED = re.compile(r"<(?:updated|modified)>([^<]{1,60})<", re.IGNORECASE)
 
@@ -31,8 +32,8 @@ def _starts(document: str) -> list[int]:
 
 def _end(document: str, last: int) -> int:
     """Where the last entry ends; the rest of the document, where it is cut off."""
-    closings = list(re.finditer(r"</(?:[\w.-]+:)?(?:item|entry)\s*>", document[last:], re.IGNORECASE))
-    return last + closings[-1].end() if closings else len(document)
+    closings = list(_CLOSING.finditer(document, last))
+    return closings[-1].end() if closings else len(document)
 
 
 def _time(entry: str, now: datetime) -> datetime | None:
