@@ -9,7 +9,8 @@ from temporalio import activity
 from activities.heartbeat import heartbeating
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.runtime.mailer import routes
-from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.runtime.message import Message
+from fascicle.runtime.notifier import Notifier, Sent
 from fascicle.runtime.settings import Settings
 from fascicle.storage import mail as mails
 from fascicle.storage.database import transaction

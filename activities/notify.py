@@ -20,7 +20,8 @@ from activities.message import chapter_message, digest_message
 from activities.metrics import NOTIFICATION_OUTCOMES, Metrics
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord
-from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.runtime.message import Message, closing_link
+from fascicle.runtime.notifier import Notifier, Sent
 from fascicle.sites.discord import Discord
 from fascicle.storage import dead_letter
 from fascicle.storage import digest as digests
@@ -278,7 +279,8 @@ async def _messages(connection: AsyncConnection, due: list[Delivery]) -> list[tu
 
 def _message(delivery: Delivery, lines: dict[int, list[DigestLine]]) -> Message:
     if delivery.body is not None:
-        return Message(title=delivery.title or "", body=delivery.body)
+        links = closing_link(delivery.body)
+        return Message(title=delivery.title or "", body=delivery.body, links=links)
     if delivery.digest_id is not None:
         return digest_message(lines[delivery.digest_id])
     return chapter_message(delivery)

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from activities.fic_desk import open_desk
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.stack import BenchStack, open_stack
-from fascicle.runtime.notifier import Message
+from fascicle.runtime.message import Message
 from fascicle.storage.database import transaction
 from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault

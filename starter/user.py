@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
+from fascicle.runtime.channels import check_is_allowed, kind_of, masked
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
@@ -69,7 +69,7 @@ def list_users(as_json: AsJson = False) -> None:
     async def command() -> None:
         async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await library.users(connection)
-        rows = [{**row, "channels": [_masked(url) for url in row["channels"]]} for row in rows]
+        rows = [{**row, "channels": [masked(kind_of(url)) for url in row["channels"]]} for row in rows]
         if as_json:
             print_json(rows)
             return
@@ -77,16 +77,6 @@ def list_users(as_json: AsJson = False) -> None:
         print_table(columns, rows, empty="No users: fascicle user add NAME")
 
     run(command)
-
-
-def _masked(url: str) -> str:
-    """Apprise, which is slow to load, is asked only about kinds that are not common."""
-    kind = url.partition("://")[0]
-    if kind in SAFE_SCHEMAS:
-        return f"{kind}://…"
-    from fascicle.runtime.notifier import masked
-
-    return masked(url)
 
 
 @app.command("set")
@@ -164,11 +154,11 @@ def checked_languages(languages: list[str]) -> list[str] | None:
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
-    from fascicle.runtime.notifier import check_channel
+    from fascicle.runtime.channel_check import check_channel
 
-    kinds = check_channel(url)
+    channel = check_channel(url)
     if not trusted:
-        check_is_allowed(url, kinds, settings.channel_schemas)
+        check_is_allowed(channel, settings.channel_schemas)
     return url
 
 
