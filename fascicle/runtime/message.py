@@ -1,4 +1,4 @@
-"""A message as a kind of channel takes it: other people's words are text there, and only our links are links."""
+"""A message as a kind of channel takes it: other people's words are text there, only our links are links."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote_plus, urlsplit
 
+import apprise
 import pytest
 import requests
 
@@ -85,7 +86,7 @@ class HttpSink:
 
 
 def send_everything_to(sink: HttpSink, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of `requests` go to the sink, whichever host they are for."""
+    """Requests of `requests` go to the sink, whichever host they are for, without a rest between them."""
     original = requests.adapters.HTTPAdapter.send
 
     def send(adapter: Any, request: Any, *args: Any, **options: Any) -> Any:
@@ -93,6 +94,7 @@ def send_everything_to(sink: HttpSink, monkeypatch: pytest.MonkeyPatch) -> None:
         request.url = parts._replace(scheme="http", netloc=sink.address).geturl()
         return original(adapter, request, *args, **options)
 
+    monkeypatch.setattr(apprise.URLBase, "throttle", lambda *_, **__: None)
     monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
 
 
