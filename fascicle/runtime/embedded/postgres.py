@@ -15,6 +15,7 @@ import asyncpg
 from fascicle.runtime.embedded.account import Account, make_readable, unprivileged_account
 from fascicle.runtime.embedded.command import Command, guarded
 from fascicle.runtime.embedded.datafolder import CLUSTER, POSTGRES_MAJOR
+from fascicle.runtime.embedded.environment import bare_environment
 from fascicle.runtime.embedded.errors import ProcessNotReady, ProgramMissing
 from fascicle.runtime.embedded.process import ManagedProcess
 from fascicle.runtime.embedded.socketfolder import SOCKET_PORT, choose_socket_folder, make_socket_folder
@@ -121,6 +122,7 @@ class EmbeddedPostgres:
         process = await asyncio.create_subprocess_exec(
             *guarded(initdb, signal.SIGKILL, account),
             cwd="/",
+            env=bare_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
