@@ -232,6 +232,16 @@ def _open_tracing() -> "Tracing | None":
     return open_tracing("fascicle-cli")
 
 
+def check_keys(settings: Settings) -> None:
+    """What is sealed here must be readable by the worker, so the keys must be the stack's."""
+    has_keys = settings.token_keys is not None or settings.token_keys_file is not None
+    if not has_keys and (running_stack(settings.data_dir) or {}).get(KEYS_ARE_SET):
+        raise UsageError(
+            "no_key",
+            "The running stack has its keys in FASCICLE_TOKEN_KEYS: set the same here.",
+        )
+
+
 def check_is_text(given: str) -> None:
     """What a terminal could not decode, and what PostgreSQL cannot hold."""
     try:

@@ -14,7 +14,7 @@ from fascicle.domain.fic_words import describe, duration
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
-from starter.context import Reach, check_is_text, reach, reading, run
+from starter.context import Reach, check_is_text, check_keys, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in
@@ -203,6 +203,7 @@ def channel(
             if url is not None:
                 check_is_text(url)
                 check_is_allowed(check_channel(url), r.dependencies.settings.channel_schemas)
+                check_keys(r.dependencies.settings)
             if url is not None or off:
                 await desk.set_channel(None if off else url)
             there = await desk.channel()
