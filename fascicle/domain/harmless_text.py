@@ -10,6 +10,7 @@ _MARKDOWN = re.compile(r"([\\*_~`|<>\[\]()#]|&(?=#?\w{1,32};))")
 _LIST = re.compile(r"^(\s*\d*)([-+.])(?=\s)", re.MULTILINE)
 # Besides control characters those that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_SUMMARY_BYTES = 380
 _WEB_LINK = re.compile(r"https?://[^\s<>\"'`|\\^{}\x00-\x1f\x7f]+", re.IGNORECASE)
 
 
@@ -29,3 +30,8 @@ def escape_markdown(text: str) -> str:
 def is_web_link(text: str) -> bool:
     """Whether it is an address of the web and nothing else, so that it can stand in a message as it is."""
     return _WEB_LINK.fullmatch(text) is not None
+
+
+def for_web_ui(text: str) -> str:
+    """One line for Temporal's UI, which reads Markdown and takes 400 bytes of a summary."""
+    return escape_markdown(one_line(text)).encode()[:_SUMMARY_BYTES].decode(errors="ignore")

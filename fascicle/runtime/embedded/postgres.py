@@ -43,6 +43,9 @@ _SETTINGS = {
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
     "log_timezone": "UTC",
+    # Values of statements may be secrets.
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
     "timezone": "UTC",
 }
 
