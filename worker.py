@@ -28,7 +28,7 @@ from activities.interceptor import FascicleInterceptor
 from activities.metrics import BUCKETS, Metrics
 from fascicle.domain.errors import FascicleError, RetryableError, UsageError
 from fascicle.domain.names import FEED_SITE, MAIN_QUEUE, TASK_QUEUES
-from fascicle.runtime.channel_sealing import remove_traces, seal_channels
+from fascicle.runtime.channel_sealing import settle_channels
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.deployment import waits_for_its_turn
 from fascicle.runtime.key_agreement import agree_on_keys
@@ -162,8 +162,7 @@ class WorkerProcess:
             await _patiently(lambda: check_namespace(client), self._stop)
             await _patiently(lambda: check_schema(dependencies.engine), self._stop)
             await _patiently(lambda: agree_on_keys(dependencies.engine, self._settings.payload), self._stop)
-            await _patiently(lambda: seal_channels(dependencies.engine, dependencies.vault), self._stop)
-            await _patiently(lambda: remove_traces(dependencies.engine), self._stop)
+            await _patiently(lambda: settle_channels(dependencies.engine, dependencies.vault), self._stop)
         except _StoppedWaiting:
             return
         for adapter in dependencies.sites.broken:

@@ -12,6 +12,13 @@ from fascicle.storage.vault import CHANNEL, Vault, key_id_of
 log = get_logger("fascicle.channels")
 
 
+async def settle_channels(engine: AsyncEngine, vault: Vault) -> None:
+    """At the start of a worker."""
+    await seal_channels(engine, vault)
+    await remove_traces(engine)
+    await warn_of_missing_keys(engine, vault)
+
+
 async def seal_channels(engine: AsyncEngine, vault: Vault, *, make_key: bool = False) -> int:
     """How many were sealed. Without a key they stay readable, unless one may be made."""
     async with transaction(engine) as connection:
@@ -29,6 +36,15 @@ async def seal_channels(engine: AsyncEngine, vault: Vault, *, make_key: bool = F
     if clear:
         log.info("channels_sealed", channels=len(clear))
     return len(clear)
+
+
+async def warn_of_missing_keys(engine: AsyncEngine, vault: Vault) -> set[str]:
+    """Keys that are not here: nobody is told through the channels that need them."""
+    async with transaction(engine) as connection:
+        missing = await channels.key_ids(connection) - set((await vault.keyring()).fingerprints)
+    if missing:
+        log.error("channels_unreadable", keys=sorted(missing), remedy="put the keys into FASCICLE_TOKEN_KEYS")
+    return missing
 
 
 async def rotate_channel(engine: AsyncEngine, vault: Vault, channel_id: int) -> tuple[str, str | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.storage.sql import text
-from fascicle.storage.vault import CHANNEL
+from fascicle.storage.vault import CHANNEL, key_id_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -104,22 +104,24 @@ async def clear_ids(connection: AsyncConnection) -> list[int]:
     return list(rows.scalars())
 
 
+async def key_ids(connection: AsyncConnection) -> set[str]:
+    """Of the keys that channels are sealed with."""
+    rows = await connection.execute(
+        text("""select distinct on (split_part(url, '.', 2)) url from channel
+                where position(:separator in url) = 0"""),
+        {"separator": _SEPARATOR},
+    )
+    return {key_id for stored in rows.scalars() if (key_id := key_id_of(stored)) is not None}
+
+
 async def _sealed(connection: AsyncConnection, vault: Vault, owner: str, url: str) -> str:
-    if (await vault.keyring()).first is None and await _any_sealed(connection):
+    if (await vault.keyring()).first is None and await key_ids(connection):
         raise UsageError(
             "no_key",
             "Channels are sealed with a key that is not here, and the workers could not open what is sealed "
             "with another one. Set FASCICLE_TOKEN_KEYS (or its file) as they have it.",
         )
     return await vault.encrypt(url, account_id=owner, kind=CHANNEL)
-
-
-async def _any_sealed(connection: AsyncConnection) -> bool:
-    found = await connection.scalar(
-        text("select exists (select 1 from channel where position(:separator in url) = 0)"),
-        {"separator": _SEPARATOR},
-    )
-    return bool(found)
 
 
 async def _is(vault: Vault, address: StoredAddress, url: str) -> bool:

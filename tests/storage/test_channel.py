@@ -11,7 +11,12 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import PermanentError, UsageError
-from fascicle.runtime.channel_sealing import remove_traces, rotate_channel, seal_channels
+from fascicle.runtime.channel_sealing import (
+    remove_traces,
+    rotate_channel,
+    seal_channels,
+    warn_of_missing_keys,
+)
 from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, Supervisor
 from fascicle.storage import channel as channels
 from fascicle.storage import database
@@ -118,8 +123,10 @@ async def test_x5_after_a_rotation_the_old_key_may_go(engine: AsyncEngine) -> No
     new = new_key()
     both = a_vault(f"{new},{TOKEN_KEY}")
     assert (await rotate_channel(engine, a_vault(new), channel_id))[0] == "failed"
+    assert await warn_of_missing_keys(engine, a_vault(new)) == {"test"}
     assert (await rotate_channel(engine, both, channel_id))[0] == "rotated"
     assert (await rotate_channel(engine, both, channel_id))[0] == "unchanged"
+    assert await warn_of_missing_keys(engine, a_vault(new)) == set()
     [stored] = await _stored(engine)
     assert key_id_of(stored) == new.partition(":")[0]
     assert await StoredAddress("u1", stored).opened(a_vault(new)) == URL
