@@ -162,7 +162,7 @@ class WorkerProcess:
             await _patiently(lambda: check_namespace(client), self._stop)
             await _patiently(lambda: check_schema(dependencies.engine), self._stop)
             await _patiently(lambda: agree_on_keys(dependencies.engine, self._settings.payload), self._stop)
-            await _patiently(lambda: settle_channels(dependencies.engine, dependencies.vault), self._stop)
+            await _patiently(lambda: settle_channels(dependencies), self._stop)
         except _StoppedWaiting:
             return
         for adapter in dependencies.sites.broken:

@@ -22,11 +22,11 @@ from fascicle.runtime.channel_sealing import remove_traces, seal_channels
 from fascicle.runtime.correlation_id import correlated
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.deployment import make_current, make_unversioned_current
-from fascicle.runtime.embedded import EmbeddedPostgres
+from fascicle.runtime.embedded.postgres import is_own_server
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs
 from fascicle.runtime.setting_names import CORRELATION_VARIABLE
-from fascicle.runtime.settings import Settings, load_settings
+from fascicle.runtime.settings import load_settings
 from fascicle.runtime.temporal import connect, keep_history, register_search_attributes
 from fascicle.storage.database import upgrade
 from starter.context import usable_dependencies
@@ -48,8 +48,10 @@ async def prepare(*, own_temporal: bool, simulator: str | None, shelf: Path) -> 
     settings = load_settings()
     async with usable_dependencies(settings) as dependencies:
         await upgrade(dependencies.engine)
-        await seal_channels(dependencies.engine, dependencies.vault, make_key=True)
-        await remove_traces(dependencies.engine, own_server=_is_embedded(settings))
+        # Of another server there may be workers elsewhere, which would not have a key made here.
+        own_server = is_own_server(settings.database_url, settings.data_dir)
+        await seal_channels(dependencies.engine, dependencies.vault, make_key=own_server)
+        await remove_traces(dependencies.engine, own_server=own_server)
         _tell(step="schema")
         await _agree_on_keys(dependencies)
         client = await connect(settings.payload)
@@ -63,11 +65,6 @@ async def prepare(*, own_temporal: bool, simulator: str | None, shelf: Path) -> 
         _tell(step="stack")
         if simulator is not None:
             await _show_demo(dependencies, client, simulator, shelf)
-
-
-def _is_embedded(settings: Settings) -> bool:
-    url = settings.database_url
-    return url is not None and url.get_secret_value() == EmbeddedPostgres(settings.data_dir).url
 
 
 async def _finish(dependencies: Dependencies, client: Client, *, own_temporal: bool) -> None:

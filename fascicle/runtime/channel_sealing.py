@@ -3,6 +3,8 @@
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import FascicleError
+from fascicle.runtime.dependencies import Dependencies
+from fascicle.runtime.embedded.postgres import is_own_server
 from fascicle.runtime.logs import get_logger
 from fascicle.storage import channel as channels
 from fascicle.storage import traces
@@ -12,11 +14,12 @@ from fascicle.storage.vault import CHANNEL, Vault, key_id_of
 log = get_logger("fascicle.channels")
 
 
-async def settle_channels(engine: AsyncEngine, vault: Vault) -> None:
+async def settle_channels(dependencies: Dependencies) -> None:
     """At the start of a worker."""
-    await seal_channels(engine, vault)
-    await remove_traces(engine)
-    await warn_of_missing_keys(engine, vault)
+    engine, settings = dependencies.engine, dependencies.settings
+    await seal_channels(engine, dependencies.vault)
+    await remove_traces(engine, own_server=is_own_server(settings.database_url, settings.data_dir))
+    await warn_of_missing_keys(engine, dependencies.vault)
 
 
 async def seal_channels(engine: AsyncEngine, vault: Vault, *, make_key: bool = False) -> int:
@@ -64,7 +67,7 @@ async def rotate_channel(engine: AsyncEngine, vault: Vault, channel_id: int) -> 
     return "rotated", None
 
 
-async def remove_traces(engine: AsyncEngine, *, own_server: bool = False) -> None:
+async def remove_traces(engine: AsyncEngine, *, own_server: bool) -> None:
     """`own_server`: the embedded one, whose statistics and log are ours to rewrite."""
     async with statement(engine) as connection:
         if not await traces.channels_are_marked(connection):

@@ -75,7 +75,8 @@ class Vault:
 
     async def keyring(self, *, make: bool = False) -> TokenKeys:
         """`make`: a key of our own if none is configured and none was made yet."""
-        if self._ring is None or (make and self._ring.first is None):
+        # An empty ring is looked for again: another process may have made the file.
+        if self._ring is None or self._ring.first is None:
             self._ring = await asyncio.to_thread(self._load, make)
         return self._ring
 

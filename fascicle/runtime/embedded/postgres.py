@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import asyncpg
+from pydantic import SecretStr
 
 from fascicle.runtime.embedded.account import Account, make_readable, unprivileged_account
 from fascicle.runtime.embedded.command import Command, guarded
@@ -162,6 +163,11 @@ class EmbeddedPostgres:
         return await asyncpg.connect(
             host=host, port=SOCKET_PORT, user="postgres", database="postgres", timeout=10
         )
+
+
+def is_own_server(url: SecretStr | None, folder: Path) -> bool:
+    """Whether that is the embedded server of this data folder."""
+    return url is not None and url.get_secret_value() == EmbeddedPostgres(folder.expanduser()).url
 
 
 def programs() -> Path:
