@@ -27,6 +27,7 @@ from activities.interceptor import FascicleInterceptor
 from activities.metrics import BUCKETS, Metrics
 from fascicle.domain.errors import FascicleError, RetryableError, UsageError
 from fascicle.domain.names import FEED_SITE, MAIN_QUEUE, TASK_QUEUES
+from fascicle.runtime.channel_sealing import settle_channels
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.deployment import waits_for_its_turn
 from fascicle.runtime.disk_space import FULL_BYTES, free_bytes
@@ -163,6 +164,7 @@ class WorkerProcess:
             await _patiently(lambda: check_namespace(client), self._stop)
             await _patiently(lambda: check_schema(dependencies.engine), self._stop)
             await _patiently(lambda: agree_on_keys(dependencies.engine, self._settings.payload), self._stop)
+            await _patiently(lambda: settle_channels(dependencies), self._stop)
         except _StoppedWaiting:
             return
         for adapter in dependencies.sites.broken:

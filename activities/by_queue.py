@@ -75,6 +75,7 @@ def activities_by_queue(
         engine,
         dependencies.notifier,
         dependencies.discord,
+        dependencies.vault,
         metrics,
         retry_base_seconds=settings.retry_base_seconds,
         daily_cap=settings.notify_daily_cap,
@@ -91,7 +92,7 @@ def activities_by_queue(
         metrics,
     )
     account = AccountActivities(engine, dependencies.tokens)
-    mail = MailActivities(engine, dependencies.notifier, settings)
+    mail = MailActivities(engine, dependencies.notifier, dependencies.vault, settings)
     cleanup = StorageCleanupActivities(
         engine, dependencies.objects, kept_for=timedelta(days=settings.file_kept_days)
     )

@@ -1,14 +1,12 @@
 """Messages into a channel of a Discord server, by the bot."""
 
-import re
-
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.fic_words import escape_markdown
-from fascicle.runtime.notifier import Message, Sent
+from fascicle.domain.harmless_text import escape_markdown
+from fascicle.runtime.message import Message, closing_link
+from fascicle.runtime.notifier import Sent
 from fascicle.sites.discord import Discord
 
 _SCHEME = "discord-channel://"
-_ADDRESS = re.compile(r"https?://[^\s<>]+")
 
 
 def is_discord_channel(url: str) -> bool:
@@ -27,7 +25,7 @@ async def post_to_channel(discord: Discord, url: str, message: Message, *, nonce
 
 def _body(body: str) -> str:
     """The last line is the fic's address, in our own normal form: a link, unlike any in people's words."""
-    words, _, last = body.rpartition("\n")
-    if _ADDRESS.fullmatch(last) is None:
+    if not (link := closing_link(body)):
         return escape_markdown(body)
-    return f"{escape_markdown(words)}\n<{last}>".lstrip()
+    words = body.rpartition("\n")[0]
+    return f"{escape_markdown(words)}\n<{link[0]}>".lstrip()

@@ -22,13 +22,14 @@ from fascicle.domain.names import LOOK_AGAIN_SIGNAL, fic_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.ship_rules import load_ship_rules
 from fascicle.sites.fic import OtherFicSites
+from fascicle.storage import channel as channels
 from fascicle.storage import discord as replies
 from fascicle.storage import fic as fics
 from fascicle.storage import fic_job as jobs
-from fascicle.storage import fic_notice as notices
 from fascicle.storage import fic_page as saved_pages
 from fascicle.storage import library
 from fascicle.storage.database import transaction
+from fascicle.storage.fic_notice import FIC_CHANNEL
 from fascicle.storage.fic_view import listing
 from fascicle.storage.notice import answered
 from fascicle.storage.vault import Vault
@@ -207,11 +208,11 @@ class FicDesk:
 
     async def set_channel(self, url: str | None) -> None:
         async with transaction(self._engine) as connection:
-            await notices.set_channel(connection, url)
+            await channels.set_purpose(connection, self._vault, FIC_CHANNEL, url)
 
     async def channel(self) -> str | None:
         async with transaction(self._engine) as connection:
-            return await notices.channel(connection)
+            return await channels.of_purpose(connection, self._vault, FIC_CHANNEL)
 
     async def _wait_at_the_counter(self, view: FicView, seconds: float) -> FicView:
         """Look until it is done or the wait is over. The workflow's own answer is short."""

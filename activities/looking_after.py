@@ -16,6 +16,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from fascicle.domain.fic import FicRef
+from fascicle.domain.harmless_text import for_web_ui
 from fascicle.domain.names import (
     LOOK_AGAIN_SIGNAL,
     MAIN_QUEUE,
@@ -51,7 +52,7 @@ async def look_after_post(client: Client, post_id: str, *, title: str, account_i
         task_queue=MAIN_QUEUE,
         id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
         start_signal=LOOK_AGAIN_SIGNAL,
-        static_summary=title[:200],
+        static_summary=for_web_ui(title),
         priority=Priority(priority_key=2, fairness_key=account_id),
         search_attributes=_site("deviantart"),
     )
@@ -123,7 +124,7 @@ async def look_after_item(client: Client, item: EnrichItemInput, *, eager: bool 
             id=enrich_workflow_id(item.item_id),
             task_queue=MAIN_QUEUE,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            static_summary=item.title[:200],
+            static_summary=for_web_ui(item.title),
             priority=enrich_priority(item),
             search_attributes=_site(item.host) if item.host else None,
             request_eager_start=eager,
@@ -168,7 +169,7 @@ def request_input(row: Mapping[str, Any]) -> SummarizeInput:
 def request_options(request: SummarizeInput) -> dict[str, Any]:
     host = page_host(request.url)
     return {
-        "static_summary": request.url[:200],
+        "static_summary": for_web_ui(request.url),
         "priority": request_priority(request),
         "search_attributes": _keywords({"Site": host, "CorrelationId": request.correlation_id}),
     }

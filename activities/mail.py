@@ -8,12 +8,15 @@ from temporalio import activity
 
 from activities.heartbeat import heartbeating
 from fascicle.domain.backoff import backoff_seconds
+from fascicle.domain.errors import PermanentError
 from fascicle.runtime.mailer import routes
-from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.runtime.message import Message
+from fascicle.runtime.notifier import Notifier, Sent
 from fascicle.runtime.settings import Settings
 from fascicle.storage import mail as mails
 from fascicle.storage.database import transaction
 from fascicle.storage.mail import ClaimedMail
+from fascicle.storage.vault import Vault
 
 _ATTEMPTS = 5
 _MAILS_PER_ROUND = 200
@@ -33,9 +36,10 @@ class DeliverMailResult(BaseModel):
 
 
 class MailActivities:
-    def __init__(self, engine: AsyncEngine, notifier: Notifier, settings: Settings) -> None:
+    def __init__(self, engine: AsyncEngine, notifier: Notifier, vault: Vault, settings: Settings) -> None:
         self._engine = engine
         self._notifier = notifier
+        self._vault = vault
         self._settings = settings
 
     @activity.defn
@@ -79,13 +83,24 @@ class MailActivities:
 
     async def _send(self, mail: ClaimedMail) -> Sent:
         """By the first route that takes it; after one that may have taken it, no other is tried."""
-        sent = Sent(False, error=_NOT_CONFIGURED)
-        for route in routes(self._settings, mail.email, mail.channels):
+        channels, unreadable = await self._opened(mail)
+        sent = Sent(False, error=unreadable or _NOT_CONFIGURED)
+        for route in routes(self._settings, mail.email, channels):
             message = Message(title=mail.subject, body=mail.body)
             sent = await self._notifier.send(route.url, message, trusted=route.trusted)
             if sent.ok or not sent.certain:
                 break
         return sent
+
+    async def _opened(self, mail: ClaimedMail) -> tuple[list[str], str | None]:
+        """The owner's channels, and why others are not among them."""
+        urls, why = [], None
+        for address in mail.addresses:
+            try:
+                urls.append(await address.opened(self._vault))
+            except PermanentError as error:
+                why = error.message
+        return urls, why
 
 
 def _state_after(sent: Sent, attempts: int) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from fascicle.runtime.notifier import Message
+from fascicle.domain.harmless_text import one_line
+from fascicle.runtime.message import Message
 
 _MOST_LINES = 40
 
@@ -20,9 +21,11 @@ class Told(Protocol):
 
 
 def chapter_message(told: Told) -> Message:
-    chapter = f"Chapter {told.number}" if told.number else "A new chapter"
-    named = f"{chapter}: {told.title}" if told.title else chapter
-    return Message(title=f"{told.series}: {chapter}", body=f"{named}\n{told.link or ''}")
+    chapter = f"Chapter {one_line(told.number)}" if told.number else "A new chapter"
+    named = f"{chapter}: {one_line(told.title)}" if told.title else chapter
+    return Message(
+        title=f"{one_line(told.series)}: {chapter}", body=f"{named}\n{told.link or ''}", links=_links([told])
+    )
 
 
 def digest_message(lines: Sequence[Told]) -> Message:
@@ -33,11 +36,15 @@ def digest_message(lines: Sequence[Told]) -> Message:
         shown.append(f"… and {rest} more")
     count = f"{len(lines)} new chapters" if len(lines) != 1 else "1 new chapter"
     series = {told.series for told in lines}
-    where = f" of {next(iter(series))}" if len(series) == 1 else ""
-    return Message(title=f"{count}{where}", body="\n".join(shown))
+    where = f" of {one_line(next(iter(series)))}" if len(series) == 1 else ""
+    return Message(title=f"{count}{where}", body="\n".join(shown), links=_links(lines))
 
 
 def _line(told: Told) -> str:
-    chapter = told.number or "new chapter"
-    named = f"{told.series} {chapter}" + (f": {told.title}" if told.title else "")
+    chapter = one_line(told.number) if told.number else "new chapter"
+    named = f"{one_line(told.series)} {chapter}" + (f": {one_line(told.title)}" if told.title else "")
     return f"{named}\n  {told.link}" if told.link else named
+
+
+def _links(lines: Sequence[Told]) -> frozenset[str]:
+    return frozenset(told.link for told in lines if told.link)

@@ -19,8 +19,9 @@ from activities.heartbeat import heartbeating
 from activities.message import chapter_message, digest_message
 from activities.metrics import NOTIFICATION_OUTCOMES, Metrics
 from fascicle.domain.backoff import backoff_seconds
-from fascicle.domain.errors import ErrorRecord
-from fascicle.runtime.notifier import Message, Notifier, Sent
+from fascicle.domain.errors import ErrorRecord, PermanentError
+from fascicle.runtime.message import Message, closing_link
+from fascicle.runtime.notifier import Notifier, Sent
 from fascicle.sites.discord import Discord
 from fascicle.storage import dead_letter
 from fascicle.storage import digest as digests
@@ -34,6 +35,7 @@ from fascicle.storage.notification import (
     Delivery,
     FanOutPage,
 )
+from fascicle.storage.vault import Vault
 
 _DELIVERIES_PER_ROUND = 200
 _DIGESTS_PER_PAGE = 500
@@ -102,6 +104,7 @@ class NotifyActivities:
         engine: AsyncEngine,
         notifier: Notifier,
         discord: Discord,
+        vault: Vault,
         metrics: Metrics,
         *,
         retry_base_seconds: float,
@@ -110,6 +113,7 @@ class NotifyActivities:
         self._engine = engine
         self._notifier = notifier
         self._discord = discord
+        self._vault = vault
         self._metrics = metrics
         self._retry_base = retry_base_seconds
         self._daily_cap = daily_cap
@@ -235,11 +239,13 @@ class NotifyActivities:
         return "retried" if state == "pending" else state
 
     async def _hand_over(self, delivery: Delivery, message: Message) -> Sent:
-        if is_discord_channel(delivery.channel_url):
-            return await post_to_channel(
-                self._discord, delivery.channel_url, message, nonce=f"delivery-{delivery.id}"
-            )
-        return await self._notifier.send(delivery.channel_url, message)
+        try:
+            url = await delivery.address.opened(self._vault)
+        except PermanentError as error:  # tried again a few times: the key may be put back meanwhile
+            return Sent(False, error=error.message)
+        if is_discord_channel(url):
+            return await post_to_channel(self._discord, url, message, nonce=f"delivery-{delivery.id}")
+        return await self._notifier.send(url, message)
 
     async def _settle(
         self, deliver: DeliverInput, delivery: Delivery, sent: Sent, state: str, now: datetime
@@ -278,7 +284,8 @@ async def _messages(connection: AsyncConnection, due: list[Delivery]) -> list[tu
 
 def _message(delivery: Delivery, lines: dict[int, list[DigestLine]]) -> Message:
     if delivery.body is not None:
-        return Message(title=delivery.title or "", body=delivery.body)
+        links = closing_link(delivery.body)
+        return Message(title=delivery.title or "", body=delivery.body, links=links)
     if delivery.digest_id is not None:
         return digest_message(lines[delivery.digest_id])
     return chapter_message(delivery)

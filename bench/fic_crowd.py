@@ -16,7 +16,8 @@ from sqlalchemy import text
 from activities.fic_desk import open_desk
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.stack import BenchStack, open_stack
-from fascicle.runtime.notifier import Message
+from fascicle.runtime.message import Message
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
 from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault
@@ -73,11 +74,8 @@ async def _add_readers(stack: BenchStack, names: list[str], sink: str) -> None:
             text("""insert into app_user (id, name) select n, n from unnest(cast(:names as text[])) as n"""),
             {"names": names},
         )
-        await connection.execute(
-            text("""insert into channel (user_id, url)
-                    select n, :sink || '/' || n from unnest(cast(:names as text[])) as n"""),
-            {"names": names, "sink": sink},
-        )
+        for name in names:
+            await add_channel(connection, stack.dependencies.vault, name, f"{sink}/{name}")
 
 
 async def _until_told(stack: BenchStack, people: int) -> None:

@@ -15,6 +15,7 @@ from bench.polls import OURS
 from bench.scale_work import make_sources
 from bench.stack import BenchStack
 from fascicle.domain.names import WAKE_SIGNAL, source_workflow_id
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
 
 FOLLOWERS = 5
@@ -70,10 +71,7 @@ async def _add_followers(stack: BenchStack, followed: Sequence[Followed]) -> Non
             await connection.execute(
                 text("insert into app_user (id, name) values (:name, :name)"), {"name": name}
             )
-            await connection.execute(
-                text("insert into channel (user_id, url) values (:name, :url)"),
-                {"name": name, "url": f"{sink}/{name}"},
-            )
+            await add_channel(connection, stack.dependencies.vault, name, f"{sink}/{name}")
         await connection.execute(
             text("insert into library_entry (user_id, series_id) select u.id, s.id from app_user u, series s")
         )

@@ -19,6 +19,7 @@ from bench.polls import pin, until_polled_since
 from bench.stack import BenchStack
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import source_workflow_id
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
 
 FEEDS = "/mangadex/manga/*/feed"
@@ -76,10 +77,8 @@ async def add_readers(stack: BenchStack, followed: Sequence[Followed]) -> None:
         await connection.execute(
             text("insert into app_user (id, name) values (:name, :name)"), [{"name": n} for n in readers]
         )
-        await connection.execute(
-            text("insert into channel (user_id, url) values (:name, :url)"),
-            [{"name": n, "url": f"{sink}/{n}"} for n in readers],
-        )
+        for name in readers:
+            await add_channel(connection, stack.dependencies.vault, name, f"{sink}/{name}")
         await connection.execute(
             text("insert into library_entry (user_id, series_id) values (:reader, :series)"),
             [{"reader": reader, "series": series} for reader, series in entries],

@@ -12,12 +12,11 @@ from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import account as accounts
 from fascicle.storage.database import transaction
 from starter.context import (
-    KEYS_ARE_SET,
     check_is_text,
+    check_keys,
     database_only,
     reading,
     run,
-    running_stack,
     temporal_client,
     temporal_is_named,
 )
@@ -63,7 +62,7 @@ def connect_account(
 
     async def command() -> None:
         async with database_only() as dependencies:
-            await _check_keys(dependencies)
+            check_keys(dependencies.settings)
             if name is not None:
                 check_is_text(name)
             user_id = None if user is None else await user_named(dependencies, user)
@@ -111,7 +110,7 @@ def check_accounts(
 
     async def command() -> None:
         async with database_only() as dependencies:
-            await _check_keys(dependencies)
+            check_keys(dependencies.settings)
             if account is not None:
                 wanted = [await account_named(dependencies, account)]
             else:
@@ -130,28 +129,28 @@ def check_accounts(
 
 @app.command("rotate-keys")
 def rotate_keys(as_json: AsJson = False) -> None:
-    """Encrypt all tokens with the first key; the others may go then. Repeatable. Exit 1: some are left."""
-    from starter.account_keys import rotate_account
+    """Encrypt all tokens and channels with the first key; the others may go then. Repeatable.
+    Exit 1: some are left."""
+    from fascicle.storage.channel import ids as channel_ids
+    from starter.account_keys import in_words, outcomes, rotate_account, rotate_channel
 
     async def command() -> None:
         async with database_only() as dependencies:
-            await _check_keys(dependencies)
+            check_keys(dependencies.settings)
             first = (await dependencies.vault.keyring()).first
             async with transaction(dependencies.engine) as connection:
                 wanted = await accounts.ids(connection)
+                channels = await channel_ids(connection)
             rows = [await rotate_account(dependencies, account_id) for account_id in wanted]
-        counts = {
-            word: sum(row["outcome"] == word for row in rows) for word in ("rotated", "unchanged", "failed")
-        }
-        failed = [row for row in rows if row["outcome"] == "failed"]
+            channel_rows = [await rotate_channel(dependencies, channel_id) for channel_id in channels]
+        failed = [row for row in (*rows, *channel_rows) if row["outcome"] == "failed"]
+        counts, of_channels = outcomes(rows), outcomes(channel_rows)
         if as_json:
-            print_json({"key": first, **counts, "failures": failed})
+            print_json({"key": first, **counts, "channels": of_channels, "failures": failed})
         else:
-            print_line(
-                f"Key {first or '-'}: " + ", ".join(f"{count} {word}" for word, count in counts.items())
-            )
+            print_line(f"Key {first or '-'}: {in_words(counts)}; channels: {in_words(of_channels)}")
             if failed:
-                print_table(("account", "outcome", "detail"), failed, empty="")
+                print_table(("account", "channel", "outcome", "detail"), failed, empty="")
         if failed:
             raise typer.Exit(1)
 
@@ -232,17 +231,6 @@ def account_hints(paused: Sequence[dict[str, Any]], mail: Mapping[str, int]) -> 
 
 def _days(until: datetime | None, now: datetime) -> float | None:
     return None if until is None else round((until - now).total_seconds() / _DAY, 2)
-
-
-async def _check_keys(dependencies: Dependencies) -> None:
-    """Tokens written here must be readable by the worker, so the keys must be the stack's."""
-    settings = dependencies.settings
-    has_keys = settings.token_keys is not None or settings.token_keys_file is not None
-    if not has_keys and (running_stack(settings.data_dir) or {}).get(KEYS_ARE_SET):
-        raise UsageError(
-            "no_key",
-            "The running stack has its keys in FASCICLE_TOKEN_KEYS: set the same here.",
-        )
 
 
 async def _wake(dependencies: Dependencies, connected: "Connected") -> int:

@@ -1,8 +1,10 @@
-"""Rotating the keys: an account's tokens under the first key, in one go and under its row's lock."""
+"""Rotating the keys: what an account or a channel has under the first key, under its row's lock."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fascicle.domain.errors import FascicleError
+from fascicle.runtime import channel_sealing
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import account as accounts
 from fascicle.storage.database import transaction
@@ -32,6 +34,21 @@ async def rotate_account(dependencies: Dependencies, account_id: str) -> dict[st
     except FascicleError as error:
         return _row(account_id, "failed", error.message)
     return _row(account_id, "rotated")
+
+
+async def rotate_channel(dependencies: Dependencies, channel_id: int) -> dict[str, Any]:
+    outcome, detail = await channel_sealing.rotate_channel(
+        dependencies.engine, dependencies.vault, channel_id
+    )
+    return {"channel": channel_id, "outcome": outcome, "detail": detail}
+
+
+def outcomes(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {word: sum(row["outcome"] == word for row in rows) for word in ("rotated", "unchanged", "failed")}
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def _row(account_id: str, outcome: str, detail: str | None = None) -> dict[str, Any]:

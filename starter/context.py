@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from dotenv import load_dotenv
 
 from fascicle.domain.errors import FascicleError, PermanentError, UsageError
 from fascicle.domain.names import new_id
 from fascicle.runtime.correlation_id import correlated, is_correlation_id
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.embedded import EmbeddedError, read_running_stack
+from fascicle.runtime.env_file import load_env_file
 from fascicle.runtime.logs import configure_logs_at_first_use
 from fascicle.runtime.setting_names import CORRELATION_VARIABLE, TRACE_ENDPOINTS
 from fascicle.runtime.settings import Settings, load_settings
@@ -208,7 +208,7 @@ def _correlation_id() -> str:
 @contextmanager
 def _traced(command: Callable[..., Any]) -> Iterator[None]:
     global _tracing
-    load_dotenv(".env")
+    load_env_file()
     _tracing = _open_tracing()
     if _tracing is None:
         yield
@@ -230,6 +230,16 @@ def _open_tracing() -> "Tracing | None":
     from fascicle.runtime.tracing import open_tracing
 
     return open_tracing("fascicle-cli")
+
+
+def check_keys(settings: Settings) -> None:
+    """What is sealed here must be readable by the worker, so the keys must be the stack's."""
+    has_keys = settings.token_keys is not None or settings.token_keys_file is not None
+    if not has_keys and (running_stack(settings.data_dir) or {}).get(KEYS_ARE_SET):
+        raise UsageError(
+            "no_key",
+            "The running stack has its keys in FASCICLE_TOKEN_KEYS: set the same here.",
+        )
 
 
 def check_is_text(given: str) -> None:

@@ -1,10 +1,10 @@
 """The demo's fic readers: two ask for the same fic, and both are told."""
 
-from sqlalchemy import text
 from temporalio.client import Client
 
 from activities.fic_desk import open_desk
 from fascicle.runtime.dependencies import Dependencies
+from fascicle.storage import channel as channels
 from fascicle.storage import library
 from fascicle.storage.database import transaction
 from simulator.ao3.demo import LONG_WORK, ONE_SHOT, OTHER_PAIRING, SERIES
@@ -34,8 +34,5 @@ async def add_reader(dependencies: Dependencies, name: str, simulator_url: str) 
     async with transaction(dependencies.engine) as connection:
         user_id, _ = await library.add_user(connection, name)
         # The sink may be on another port this time: the channel moves, it does not multiply.
-        await connection.execute(
-            text("update channel set url = :url where user_id = :id"), {"url": channel, "id": user_id}
-        )
-        await library.add_channel(connection, user_id, channel)
+        await channels.move_channel(connection, dependencies.vault, user_id, channel)
     return user_id

@@ -14,7 +14,7 @@ from fascicle.domain.fic_words import describe, duration
 from fascicle.runtime.channels import check_is_allowed
 from fascicle.storage import fic_view, library
 from fascicle.storage.database import transaction
-from starter.context import Reach, check_is_text, reach, reading, run
+from starter.context import Reach, check_is_text, check_keys, reach, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
 from starter.saved_page import page_in
@@ -192,7 +192,8 @@ def channel(
 ) -> None:
     """Where the community is told what became of each fic; without a URL, show it."""
     from activities.discord_channel import is_discord_channel
-    from fascicle.runtime.notifier import check_channel, masked
+    from fascicle.runtime.channel_check import check_channel
+    from fascicle.runtime.channels import kind_of, masked
 
     async def command() -> None:
         async with reach() as r:
@@ -201,11 +202,12 @@ def channel(
                 raise UsageError("wrong_usage", "Name a channel, or --off: one of both.")
             if url is not None:
                 check_is_text(url)
-                check_is_allowed(url, check_channel(url), r.dependencies.settings.channel_schemas)
+                check_is_allowed(check_channel(url), r.dependencies.settings.channel_schemas)
+                check_keys(r.dependencies.settings)
             if url is not None or off:
                 await desk.set_channel(None if off else url)
             there = await desk.channel()
-        shown = None if there is None else there if is_discord_channel(there) else masked(there)
+        shown = None if there is None else there if is_discord_channel(there) else masked(kind_of(there))
         if as_json:
             print_json({"channel": shown})
         else:

@@ -18,6 +18,7 @@ from fascicle.domain.breaker import Circuit
 from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.domain.harmless_text import for_web_ui
 from fascicle.domain.names import source_workflow_id, sweep_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import source as sources
@@ -124,7 +125,7 @@ async def start_source(
             "SourceWorkflow",
             _workflow_input(row, look_at),
             workflow_id=source_workflow_id(row["id"]),
-            summary=f"{row['title']} on {row['site']}",
+            summary=for_web_ui(f"{row['title']} on {row['site']}"),
             priority=Priority(fairness_key=row["site"]),
             anew=anew,
             search_attributes=TypedSearchAttributes(

@@ -18,9 +18,11 @@ from temporalio.service import RPCError
 
 from fascicle.domain.errors import FascicleError, PermanentError
 from fascicle.domain.names import MAIN_QUEUE, new_id
+from fascicle.runtime.channel_sealing import remove_traces, seal_channels
 from fascicle.runtime.correlation_id import correlated
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.deployment import make_current, make_unversioned_current
+from fascicle.runtime.embedded.postgres import is_own_server
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs
 from fascicle.runtime.setting_names import CORRELATION_VARIABLE
@@ -46,6 +48,10 @@ async def prepare(*, own_temporal: bool, simulator: str | None, shelf: Path) -> 
     settings = load_settings()
     async with usable_dependencies(settings) as dependencies:
         await upgrade(dependencies.engine)
+        # Of another server there may be workers elsewhere, which would not have a key made here.
+        own_server = is_own_server(settings.database_url, settings.data_dir)
+        await seal_channels(dependencies.engine, dependencies.vault, make_key=own_server)
+        await remove_traces(dependencies.engine, own_server=own_server)
         _tell(step="schema")
         await _agree_on_keys(dependencies)
         client = await connect(settings.payload)

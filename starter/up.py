@@ -238,7 +238,9 @@ class Stack:
             return await http_status(port, "/ready") == 200
 
         argv = [*PYTHON, "worker"]
-        command = Command(name="worker", argv=argv, ready=ready, ready_within=_WORKER_READY_SECONDS)
+        command = Command(
+            name="worker", argv=argv, inherits=True, ready=ready, ready_within=_WORKER_READY_SECONDS
+        )
         await self._supervisor.start(command)
 
     def _announce(self, variable: str, value: str) -> None:

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
+from fascicle.runtime.channels import check_is_allowed, masked
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
-from starter.context import check_is_text, database_only, reading, run
+from starter.context import check_is_text, check_keys, database_only, reading, run
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_table
 from starter.source import check_languages
@@ -48,9 +49,13 @@ def add_user(
         address = None if email is None else _email(email)
         async with database_only() as dependencies:
             urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
+            if urls:
+                check_keys(dependencies.settings)
             async with transaction(dependencies.engine) as connection:
                 user_id, created = await library.add_user(connection, name)
-                added = [url for url in urls if await library.add_channel(connection, user_id, url)]
+                added = [
+                    url for url in urls if await add_channel(connection, dependencies.vault, user_id, url)
+                ]
                 if email is not None:
                     await library.set_wishes(connection, user_id, {"email": address})
         if as_json:
@@ -69,7 +74,7 @@ def list_users(as_json: AsJson = False) -> None:
     async def command() -> None:
         async with reading() as dependencies, transaction(dependencies.engine) as connection:
             rows = await library.users(connection)
-        rows = [{**row, "channels": [_masked(url) for url in row["channels"]]} for row in rows]
+        rows = [{**row, "channels": [masked(kind) for kind in row["channels"]]} for row in rows]
         if as_json:
             print_json(rows)
             return
@@ -77,16 +82,6 @@ def list_users(as_json: AsJson = False) -> None:
         print_table(columns, rows, empty="No users: fascicle user add NAME")
 
     run(command)
-
-
-def _masked(url: str) -> str:
-    """Apprise, which is slow to load, is asked only about kinds that are not common."""
-    kind = url.partition("://")[0]
-    if kind in SAFE_SCHEMAS:
-        return f"{kind}://…"
-    from fascicle.runtime.notifier import masked
-
-    return masked(url)
 
 
 @app.command("set")
@@ -164,11 +159,11 @@ def checked_languages(languages: list[str]) -> list[str] | None:
 
 
 def _usable(url: str, settings: Settings, *, trusted: bool) -> str:
-    from fascicle.runtime.notifier import check_channel
+    from fascicle.runtime.channel_check import check_channel
 
-    kinds = check_channel(url)
+    channel = check_channel(url)
     if not trusted:
-        check_is_allowed(url, kinds, settings.channel_schemas)
+        check_is_allowed(channel, settings.channel_schemas)
     return url
 
 

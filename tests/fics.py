@@ -6,8 +6,6 @@ from typing import Any, Literal
 from activities.fic_desk import FicDesk, open_desk
 from fascicle.domain.fic import FicView
 from fascicle.domain.names import fic_workflow_id
-from fascicle.storage import library
-from fascicle.storage.database import transaction
 from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault
 from tests.harness import Harness, eventually
@@ -27,11 +25,7 @@ def desk(stack: Harness) -> FicDesk:
 
 async def reader(stack: Harness, name: str) -> str:
     """A user who is told through a sink of their own."""
-    channel = stack.simulator.url.replace("http://", "json://") + f"/sink/{name}"
-    async with transaction(stack.dependencies.engine) as connection:
-        user_id, _ = await library.add_user(connection, name)
-        await library.add_channel(connection, user_id, channel)
-    return user_id
+    return await stack.reader(name)
 
 
 def requests(stack: Harness) -> list[str]:

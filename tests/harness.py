@@ -1,7 +1,6 @@
 """The lightest real stack for a test: a database of its own, workers in this process, the simulator."""
 
 import asyncio
-import base64
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -21,16 +20,17 @@ from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
 from simulator.series import Series
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
 from starter.onboarding import add_source
+from tests.vaults import TOKEN_KEY
 from worker import build_workers, shut_down
 
 T = TypeVar("T")
 # 32 bytes that everybody may know.
-TOKEN_KEY = "test:" + base64.b64encode(bytes(range(32))).decode()
 ADAPTERS = Path(__file__).parents[1] / "sites.d"
 
 
@@ -144,7 +144,7 @@ class Harness:
         channel = self.simulator.url.replace("http://", "json://") + f"/sink/{name}"
         async with transaction(self.dependencies.engine) as connection:
             user_id, _ = await library.add_user(connection, name)
-            await library.add_channel(connection, user_id, channel)
+            await add_channel(connection, self.dependencies.vault, user_id, channel)
         return user_id
 
     async def follow(self, name: str, series_id: str) -> str:

@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.chapter import ChapterActivities, IngestInput, StoreInput, StoreResult
     from activities.dead_letter import BuryInput, DeadLetterActivities
     from activities.notify import DeliverInput, DeliverResult, NotifyActivities
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import DELIVER_QUEUE, STORED_AND_TOLD, ingest_job_key
     from workflows import policies
     from workflows.children import NotifyInput, tell_followers
@@ -63,7 +64,7 @@ class IngestChapterWorkflow:
                 StoreInput(ingest=ingest, now=workflow.now(), announce=True),
                 start_to_close_timeout=timedelta(seconds=15),
                 retry_policy=policies.INGEST,
-                summary=f"store {_label(ingest)}",
+                summary=for_web_ui(f"store {_label(ingest)}"),
             )
         else:  # noqa: RET505 - the outlines' check wants the old way in an else
             return await workflow.execute_activity_method(
@@ -72,7 +73,7 @@ class IngestChapterWorkflow:
                 start_to_close_timeout=timedelta(seconds=15),
                 retry_policy=policies.INGEST,
                 priority=Priority(priority_key=1, fairness_key=ingest.site),
-                summary=f"store {_label(ingest)}",
+                summary=for_web_ui(f"store {_label(ingest)}"),
             )
 
     async def _deliver(self, ingest: IngestInput, stored: StoreResult) -> int:
@@ -88,7 +89,7 @@ class IngestChapterWorkflow:
                 heartbeat_timeout=timedelta(seconds=15),
                 retry_policy=policies.ONCE,
                 priority=Priority(priority_key=1, fairness_key=ingest.series_id),
-                summary=f"messages about {_label(ingest)}",
+                summary=for_web_ui(f"messages about {_label(ingest)}"),
             )
         except ActivityError as error:
             if is_cancelled_exception(error):
@@ -129,4 +130,5 @@ class IngestChapterWorkflow:
 
 
 def _label(ingest: IngestInput) -> str:
-    return f"{ingest.series_title} {ingest.chapter.best.number or ingest.chapter.title or ingest.chapter.key}"
+    named = ingest.chapter.best.number or ingest.chapter.title or ingest.chapter.key
+    return f"{ingest.series_title} {named}"

@@ -16,6 +16,7 @@ from temporalio.workflow import ParentClosePolicy
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import notify_workflow_id
 
 _TRIES = 3
@@ -80,7 +81,7 @@ async def tell_followers(notify: NotifyInput, priority: Priority) -> None:
             "NotifyWorkflow",
             notify,
             workflow_id=workflow_id,
-            summary=f"followers of {notify.label}",
+            summary=for_web_ui(f"followers of {notify.label}"),
             priority=priority,
             again=True,  # the database knows who was told; a chapter may be owed to others later
             attributes={"SeriesId": notify.series_id},

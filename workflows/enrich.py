@@ -12,6 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.enrich import EnrichActivities, EnrichInput, EnrichResult, GiveUpInput
     from activities.looking_after import EnrichItemInput, enrich_priority
     from activities.source import Wait
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import FETCH_QUEUE, enrich_workflow_id
     from workflows import policies
     from workflows.children import start_once
@@ -69,7 +70,7 @@ class EnrichItemWorkflow:
         self._waits += not wait.by_hand
         self._refusals += wait.refused
         self._show(f"waits: {wait.reason}")
-        await workflow.sleep(timedelta(seconds=max(_SHORTEST, wait.seconds)), summary=wait.reason[:200])
+        await workflow.sleep(timedelta(seconds=max(_SHORTEST, wait.seconds)), summary=for_web_ui(wait.reason))
 
     async def _give_up(self, error: ActivityError) -> None:
         record = error_record(error)
@@ -89,7 +90,7 @@ class EnrichItemWorkflow:
 
     def _show(self, *lines: str) -> None:
         workflow.set_current_details(
-            "\n".join([f"**{_label(self._item)}**", *(f"- {line}" for line in lines)])
+            "\n".join([f"**{_label(self._item)}**", *(f"- {for_web_ui(line)}" for line in lines)])
         )
 
 
@@ -107,4 +108,4 @@ async def start_enriching(item: EnrichItemInput) -> bool:
 
 
 def _label(item: EnrichItemInput) -> str:
-    return (item.title or f"item {item.item_id}")[:200]
+    return for_web_ui(item.title or f"item {item.item_id}")

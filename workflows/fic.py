@@ -27,6 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.looking_after import FicInput, fic_priority
     from activities.notify import DeliverInput, NotifyActivities
     from fascicle.domain.fic import FicView
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE
     from workflows import policies
     from workflows.failures import error_record
@@ -148,7 +149,7 @@ class ParseFicWorkflow:
         timeout = None if seconds is None else timedelta(seconds=max(_SHORTEST, seconds))
         with contextlib.suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._look_again, timeout=timeout, timeout_summary=why[:200]
+                lambda: self._look_again, timeout=timeout, timeout_summary=for_web_ui(why)
             )
 
     async def _fetch(self) -> None:
@@ -223,7 +224,7 @@ class ParseFicWorkflow:
         lines = [
             f"**{self._ref.url}**",
             f"- state: {plan.state}, round {plan.round}",
-            f"- next: {plan.step} {plan.why}".rstrip(),
+            f"- next: {plan.step} {for_web_ui(plan.why)}".rstrip(),
         ]
         if plan.position is not None and plan.eta_seconds is not None:
             lines.append(f"- number {plan.position} in the queue, about {plan.eta_seconds:.0f} s")

@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
         DeliverResult,
         NotifyActivities,
     )
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import DELIVER_QUEUE
     from workflows import policies
     from workflows.children import NotifyInput
@@ -63,7 +64,7 @@ class NotifyWorkflow:
         if notify.delay_seconds > 0:
             await workflow.sleep(
                 timedelta(seconds=notify.delay_seconds),
-                summary=f"before telling of {notify.label}: other sources may bring it too",
+                summary=for_web_ui(f"before telling of {notify.label}: other sources may bring it too"),
             )
 
     async def _announce_and_deliver(self, notify: NotifyInput) -> None:
@@ -80,7 +81,7 @@ class NotifyWorkflow:
             start_to_close_timeout=timedelta(minutes=10),
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=policies.NOTIFY,
-            summary=f"a row for each follower of {notify.label}",
+            summary=for_web_ui(f"a row for each follower of {notify.label}"),
         )
         self._result.followers = max(self._result.followers, announced.followers)
         self._result.told += announced.told
@@ -101,7 +102,9 @@ class NotifyWorkflow:
         why = "waiting to try the failed deliveries again"
         with contextlib.suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._again, timeout=timedelta(seconds=max(0.2, seconds)), timeout_summary=why
+                lambda: self._again,
+                timeout=timedelta(seconds=max(0.2, seconds)),
+                timeout_summary=for_web_ui(why),
             )
 
     async def _deliver_round(self, notify: NotifyInput) -> DeliverResult:
@@ -113,7 +116,7 @@ class NotifyWorkflow:
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=policies.NOTIFY,
             priority=Priority(priority_key=1, fairness_key=notify.series_id),
-            summary=f"messages about {notify.label}",
+            summary=for_web_ui(f"messages about {notify.label}"),
         )
 
     async def _bury(self, notify: NotifyInput, error: ActivityError) -> None:

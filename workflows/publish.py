@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.post import ChangeInput, FailureInput, FailureResult, PostActivities
     from activities.post_plan import Plan, PlanInput
     from activities.publish import PublishActivities, StepInput, StepResult
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import PUBLISH_QUEUE
     from fascicle.domain.publishing import Step
     from workflows import policies
@@ -122,7 +123,9 @@ class PublishPostWorkflow:
         timeout = None if plan.wait_seconds is None else timedelta(seconds=max(0.05, plan.wait_seconds))
         with contextlib.suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._look_again, timeout=timeout, timeout_summary=f"{plan.title}: {plan.why}"[:200]
+                lambda: self._look_again,
+                timeout=timeout,
+                timeout_summary=for_web_ui(f"{plan.title}: {plan.why}"),
             )
 
     async def _take_step(self) -> None:
@@ -138,7 +141,8 @@ class PublishPostWorkflow:
             return
         if result.wait_seconds is not None:
             await workflow.sleep(
-                timedelta(seconds=max(0.05, result.wait_seconds)), summary=f"{plan.title}: {result.why}"[:200]
+                timedelta(seconds=max(0.05, result.wait_seconds)),
+                summary=for_web_ui(f"{plan.title}: {result.why}"),
             )
             await self._make_plan()
             return
@@ -164,7 +168,7 @@ class PublishPostWorkflow:
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=_ONCE,
             priority=Priority(priority_key=2, fairness_key=plan.account_id),
-            summary=summary.format(title=plan.title, file=plan.file_label, account=plan.account)[:200],
+            summary=for_web_ui(summary.format(title=plan.title, file=plan.file_label, account=plan.account)),
         )
 
     async def _wait_before_look(self, plan: Plan) -> None:
@@ -177,7 +181,7 @@ class PublishPostWorkflow:
         if seconds > 0:
             await workflow.sleep(
                 timedelta(seconds=min(seconds, plan.looks[self._looks])),
-                summary=f"{plan.title}: before looking whether it was published after all"[:200],
+                summary=for_web_ui(f"{plan.title}: before looking whether it was published after all"),
             )
 
     async def _after_failure(self, error: ActivityError) -> None:
@@ -192,7 +196,7 @@ class PublishPostWorkflow:
         if failed.retry_seconds is not None:
             why = f"attempt {failed.attempt} of {failed.of} failed ({record.error_code}), before the next"
             await workflow.sleep(
-                timedelta(seconds=failed.retry_seconds), summary=f"{self._plan.title}: {why}"[:200]
+                timedelta(seconds=failed.retry_seconds), summary=for_web_ui(f"{self._plan.title}: {why}")
             )
         await self._make_plan()
 
@@ -217,9 +221,10 @@ class PublishPostWorkflow:
     def _set_plan(self, plan: Plan) -> None:
         self._plan = plan
         lines = [
-            f"**{plan.title}** for {plan.account}",
+            f"**{for_web_ui(plan.title)}** for {for_web_ui(plan.account)}",
             f"- state: {plan.state}",
-            f"- next: {plan.step} {plan.file_label}".rstrip() + (f" {plan.why}" if plan.why else ""),
+            f"- next: {plan.step} {for_web_ui(plan.file_label)}".rstrip()
+            + (f" {for_web_ui(plan.why)}" if plan.why else ""),
             f"- failed attempts: {plan.attempts}",
             *(f"- {url}" for url in plan.urls),
         ]

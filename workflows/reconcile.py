@@ -8,6 +8,7 @@ from temporalio.common import Priority
 with workflow.unsafe.imports_passed_through():
     from activities.reconcile import NeglectedFeed, Orphans, ReconcileActivities, ReconcileInput
     from activities.sweep import SweepActivities, SweepInput
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import FEED_SITE, source_workflow_id, sweep_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
@@ -63,7 +64,7 @@ class ReconcileWorkflow:
                 due_at=feed.next_check_at,
             ),
             workflow_id=source_workflow_id(feed.id),
-            summary=f"{feed.title[:150]} on {FEED_SITE}",
+            summary=for_web_ui(f"{feed.title[:150]} on {FEED_SITE}"),
             priority=Priority(fairness_key=FEED_SITE),
             again=True,
             attributes={"Site": FEED_SITE, "SourceId": feed.id},

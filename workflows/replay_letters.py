@@ -13,6 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.chapter import IngestInput
     from activities.dead_letter import DeadLetterActivities, Letter, LetterPage, LettersInput, ReopenInput
     from activities.looking_after import EnrichItemInput
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import ingest_workflow_id, item_workflow_id, source_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
@@ -93,7 +94,7 @@ class ReplayLettersWorkflow:
             ReopenInput(letter_id=letter.id, now=workflow.now()),
             start_to_close_timeout=timedelta(seconds=30),
             retry_policy=policies.BOOKS,
-            summary=f"letter {letter.id}: {letter.kind} {letter.job_key}",
+            summary=for_web_ui(f"letter {letter.id}: {letter.kind} {letter.job_key}"),
         )
 
     async def _replay(self, letter: Letter) -> None:
@@ -129,7 +130,7 @@ class ReplayLettersWorkflow:
             "IngestChapterWorkflow",
             ingest,
             workflow_id=ingest_workflow_id(ingest.source_id, ingest.chapter.key),
-            summary=f"replay: {ingest.series_title} {ingest.chapter.key}",
+            summary=for_web_ui(f"replay: {ingest.series_title} {ingest.chapter.key}"),
             priority=_PRIORITY,
             again=True,
             attributes={

@@ -27,6 +27,7 @@ with workflow.unsafe.imports_passed_through():
         StageWait,
     )
     from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import DELIVER_QUEUE, FETCH_QUEUE, MAIN_QUEUE, request_workflow_id
     from fascicle.domain.request import DONE, OPEN, OUR_FAULTS, PROGRESS, Stage
     from workflows import policies
@@ -170,7 +171,7 @@ class SummarizeWorkflow:
             # Attempts are counted here: a worker that dies is none of the page's.
             retry_policy=_ONCE,
             priority=request_priority(self._request),
-            summary=f"{stage}: {self._request.url}"[:200],
+            summary=for_web_ui(f"{stage}: {self._request.url}"),
         )
 
     async def _after_failure(self, error: ActivityError, stage: Stage, tries: "_Tries") -> None:
@@ -191,7 +192,7 @@ class SummarizeWorkflow:
             raise _GaveUp(record)
         why = f"attempt {tries.failed} of {self._attempts} failed: {record.error_code}"
         # With jitter, by the settings of whoever tried.
-        await workflow.sleep(_rest(error), summary=why)
+        await workflow.sleep(_rest(error), summary=for_web_ui(why))
 
     def _refused(self, wait: StageWait, stage: Stage, refusals: int) -> ErrorRecord:
         return ErrorRecord(
@@ -268,7 +269,7 @@ class SummarizeWorkflow:
             start_to_close_timeout=timedelta(minutes=30),
             heartbeat_timeout=timedelta(seconds=15),
             retry_policy=policies.NOTIFY,
-            summary=f"messages about {self._request.url}"[:200],
+            summary=for_web_ui(f"messages about {self._request.url}"),
         )
 
     async def _wait(self, seconds: float, why: str) -> None:
@@ -276,7 +277,7 @@ class SummarizeWorkflow:
             await workflow.wait_condition(
                 lambda: self._look_again,
                 timeout=timedelta(seconds=max(_SHORTEST, seconds)),
-                timeout_summary=why[:200],
+                timeout_summary=for_web_ui(why),
             )
 
     def _input(self) -> RequestInput:

@@ -10,6 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
     from activities.source import SourceFacts
     from fascicle.domain.cadence import Cadence
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import WAKE_SIGNAL, WATCHED_SOURCES
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
@@ -290,7 +291,7 @@ class SourceWorkflow:
             return
         self._look.waiting_for = why
         try:
-            await workflow.wait_condition(self._wishes.any, timeout=duration, timeout_summary=why)
+            await workflow.wait_condition(self._wishes.any, timeout=duration, timeout_summary=for_web_ui(why))
         except TimeoutError:
             pass
         finally:

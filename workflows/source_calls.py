@@ -33,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.watch import Watch, is_idle_look
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import FETCH_QUEUE
 
 _BOOKS_TIMEOUT = timedelta(seconds=30)
@@ -126,7 +127,7 @@ class SourceCalls:
                 heartbeat_timeout=_HEARTBEAT,
                 retry_policy=policies.POLL,
                 priority=priority,
-                summary=f"replay: read the list for chapter {wanted}",
+                summary=for_web_ui(f"replay: read the list for chapter {wanted}"),
             )
         except ActivityError as error:
             if is_cancelled_exception(error):

@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.replay import ReplayResult
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.chapter import ListedChapter
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import ingest_workflow_id
     from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.enrich import start_enriching
@@ -80,7 +81,7 @@ class SourceChildren:
                 chapter=chapter,
             ),
             workflow_id=ingest_workflow_id(source.source_id, chapter.key),
-            summary=f"{self._state.facts.title} {chapter.best.number or chapter.key}",
+            summary=for_web_ui(f"{self._state.facts.title} {chapter.best.number or chapter.key}"),
             # What has begun is finished before anything else is begun: the first messages leave early.
             priority=Priority(priority_key=1, fairness_key=fairness_key(source.site)),
             again=again,

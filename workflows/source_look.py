@@ -12,6 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.watch import Watch
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.errors import ErrorRecord
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import PATIENT_WAITS, WATCHED_SOURCES
     from workflows import policies
     from workflows.source_calls import GaveUp, SourceCalls
@@ -67,7 +68,7 @@ class SourceLook:
             await workflow.wait_condition(
                 self._wishes.interrupt,
                 timeout=timedelta(seconds=max(0.1, wait.seconds)),
-                timeout_summary=wait.reason[:200],
+                timeout_summary=for_web_ui(wait.reason),
             )
         except TimeoutError:
             return True

@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.source import SourceFacts
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.cadence import Cadence
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import FEED_SITE
 
 
@@ -141,18 +142,18 @@ def first_state(source: SourceInput) -> SourceState:
 
 def details(status: SourceStatus) -> str:
     """What the Web UI shows of a source, in Markdown."""
-    paused = f"**paused** {status.pause_reason}" if status.paused else "running"
+    paused = f"**paused** {for_web_ui(status.pause_reason or '')}" if status.paused else "running"
     when = "when resumed" if status.paused else "see the pending activity"
     if status.next_poll_at:
         when = f"{status.next_poll_at:%a %d %b %H:%M:%S} UTC"
     last = f"{status.last_poll_at:%a %d %b %H:%M:%S} UTC" if status.last_poll_at else "never"
     return "\n".join(
         [
-            f"## {status.title}",
+            f"## {for_web_ui(status.title)}",
             f"- **{status.site}**, {paused}, cadence **{status.cadence}**",
             f"- {f'{status.chapters} chapters, ' if status.chapters else ''}{status.polls} polls",
-            f"- last poll: {last} ({status.last_outcome})",
-            f"- next poll: {when} ({status.next_poll_reason or status.waiting_for})",
+            f"- last poll: {last} ({for_web_ui(status.last_outcome or '')})",
+            f"- next poll: {when} ({for_web_ui(status.next_poll_reason or status.waiting_for or '')})",
             f"- circuit: **{status.circuit}**, {status.failure_count} failed polls in a row",
         ]
     )

@@ -10,6 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
     from activities.account import AccountActivities, DueAccount, DueAccounts, RenewResult, WarnResult
+    from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import FETCH_QUEUE
     from workflows import policies
     from workflows.mail import start_sending_mail
@@ -65,7 +66,7 @@ class TokenMaintenanceWorkflow:
             wait = max(1.0, result.wait_seconds)
             waited += wait
             summary = f"{account.account_id}: {result.reason or 'waiting for a turn'}"
-            await workflow.sleep(timedelta(seconds=wait), summary=summary[:200])
+            await workflow.sleep(timedelta(seconds=wait), summary=for_web_ui(summary))
 
     async def _list_due(self) -> DueAccounts:
         return await workflow.execute_activity_method(

@@ -1,9 +1,9 @@
 """A fic's job in words: for Discord, the command line and messages (F2, F5, F7, F9)."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from fascicle.domain.fic import Fic, FicCode, FicView, JobState, WorkResult
+from fascicle.domain.harmless_text import escape_markdown
 
 Escape = Callable[[str], str]
 
@@ -20,8 +20,6 @@ _SITES = {
 _PLACES = (
     "Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth",
 )  # fmt: skip
-_MARKDOWN = re.compile(r"([\\*_~`|<>\[\]()#])")
-_LIST = re.compile(r"^([^\S\n]*\d*)([-+.])(?=\s)", re.MULTILINE)
 
 # What happened, and what to do next. `{site}` is the site's name.
 _ERRORS = {
@@ -99,14 +97,6 @@ def duration(seconds: float) -> str:
     if not hours:
         return f"{minutes} min"
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-
-
-def escape_markdown(text: str) -> str:
-    """Shown on Discord letter by letter: no formatting, no links, nobody called."""
-    marked = _MARKDOWN.sub(r"\\\1", text)
-    marked = _LIST.sub(r"\1\\\2", marked)
-    # The blank has no width: nobody sees it, and no name begins there.
-    return marked.replace("@", "@\u200b").replace("://", ":\u200b//")
 
 
 def _waiting(view: FicView, escape: Escape) -> str:

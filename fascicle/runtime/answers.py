@@ -11,6 +11,7 @@ import httpx
 import orjson
 
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
+from fascicle.domain.harmless_text import one_line
 from fascicle.domain.instants import mail_date
 from fascicle.domain.urls import place
 
@@ -83,7 +84,7 @@ def _detail(answer: Answer) -> str | None:
         return None
     try:
         errors = orjson.loads(answer.body)["errors"]
-        return str(errors[0].get("detail") or errors[0].get("title"))[:200]
+        return one_line(str(errors[0].get("detail") or errors[0].get("title")))[:200]
     except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError):
         return None
 

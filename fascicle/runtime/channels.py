@@ -6,9 +6,12 @@ files from this machine's disk (FCM, Vapid).
 """
 
 from collections.abc import Collection
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING
 
 from fascicle.domain.errors import UsageError
+
+if TYPE_CHECKING:  # settings take the kinds from here
+    from fascicle.runtime.channel_check import Judged
 
 SAFE_SCHEMAS = [
     "apprise", "apprises", "bark", "barks", "bluesky", "bsky", "brevo", "chanify", "dingtalk",
@@ -23,25 +26,30 @@ SAFE_SCHEMAS = [
     "whatsapp", "workflow", "workflows", "wxpusher", "wxteams", "xml", "xmls", "zulip",
 ]  # fmt: skip
 
-# Parameters by which a URL names a file on this machine.
-_FILE_PARAMETERS = ("template", "keyfile", "subfile", "pgpkey", "attach", "file")
 EVERYTHING = "*"
 
 
-def check_is_allowed(url: str, kinds: Collection[str], allowed: Collection[str]) -> None:
-    """A UsageError for a URL that ordinary users may not have; it never repeats the URL: it is a secret."""
+def check_is_allowed(channel: "Judged", allowed: Collection[str]) -> None:
+    """A UsageError for what ordinary users may not have; it never repeats the URL, which is a secret."""
     if EVERYTHING in allowed:
         return
-    if not set(kinds) & set(allowed):
+    if not channel.kinds & set(allowed):
         raise UsageError(
             "channel_not_allowed",
-            f"Channels of the kind {'/'.join(sorted(kinds))} are not open to users. Add it with --trusted if "
-            "you vouch for it, or name the kind in FASCICLE_CHANNEL_SCHEMAS.",
+            f"Channels of the kind {'/'.join(sorted(channel.kinds))} are not open to users. Add it with "
+            "--trusted if you vouch for it, or name the kind in FASCICLE_CHANNEL_SCHEMAS.",
         )
-    rest = url.partition("://")[2]
-    for name, _ in parse_qsl(urlsplit(f"x://{rest}").query, keep_blank_values=True):
-        if name.lower().lstrip("+-:") in _FILE_PARAMETERS:
-            raise UsageError(
-                "channel_not_allowed",
-                f"The parameter {name!r} names a file on this machine, which channels may not read.",
-            )
+    if channel.files is not None:
+        raise UsageError(
+            "channel_not_allowed",
+            f"The parameter {channel.files!r} names a file on this machine, which channels may not read.",
+        )
+
+
+def kind_of(url: str) -> str:
+    return url.partition("://")[0]
+
+
+def masked(kind: str) -> str:
+    """A channel for people's eyes: every other part of its address may be a secret."""
+    return f"{kind}://…"

@@ -1,9 +1,11 @@
 """Structured logs (O3): JSON lines for machines, colours for a terminal."""
 
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fascicle.runtime.correlation_id import current_correlation_id
 from fascicle.runtime.repeated_lines import RepeatedLines
@@ -14,7 +16,14 @@ if TYPE_CHECKING:  # loaded by the first module that logs: it takes longer than 
 # What the SDK attaches to its own lines, and what ours call it.
 _TEMPORAL = ("temporal_workflow", "temporal_activity")
 _NAMES = ("workflow_id", "workflow_type", "activity_type", "task_queue", "attempt")
-_QUIET = ("httpx", "httpcore", "apprise", "alembic", "uvicorn.error", "uvicorn.access", "asyncio")
+_OURS = ("fascicle", "activities", "workflows", "starter", "simulator", "temporalio")
+# At DEBUG a library tells of addresses and headers, in which secrets are: only our own lines go so far.
+_LIBRARIES = logging.INFO
+_QUIET = ("httpx", "httpcore", "urllib3", "requests", "alembic", "uvicorn.error", "uvicorn.access", "asyncio")
+# It shows the beginning and the end of secrets. The notifier reads what it says.
+_SILENT = "apprise"
+# A terminal obeys them; a line break would begin a line that nobody wrote.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 _at_first_use: tuple[str, str] | None = None
 
@@ -25,8 +34,8 @@ def configure_logs(level: str, log_format: str) -> None:
 
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
     # Plain: Rich's tracebacks show local variables, and some of those are tokens.
-    for_people = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    renderer: Any = for_people if console else structlog.processors.JSONRenderer()
+    for_people = structlog.dev.ConsoleRenderer(exception_formatter=_traceback)
+    renderers: list[Any] = [_visible_event, for_people] if console else [structlog.processors.JSONRenderer()]
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         _with_correlation_id,
@@ -50,11 +59,19 @@ def configure_logs(level: str, log_format: str) -> None:
     )
     handler = logging.StreamHandler(sys.stderr)
     foreign = [*shared, structlog.stdlib.ExtraAdder(allow=_TEMPORAL), _name_as_ours]
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(renderer, foreign_pre_chain=foreign))
+    processors = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers]
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(processors=processors, foreign_pre_chain=foreign)
+    )
     handler.addFilter(RepeatedLines())
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    lowest = logging.getLevelNamesMapping()[level]
+    logging.basicConfig(level=max(lowest, _LIBRARIES), handlers=[handler], force=True)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(lowest)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger(_SILENT).addHandler(logging.NullHandler())
+    logging.getLogger(_SILENT).propagate = False
 
 
 def configure_logs_at_first_use(level: str, log_format: str) -> None:
@@ -72,6 +89,32 @@ def _with_correlation_id(
     if correlation_id := current_correlation_id():
         event.setdefault("correlation_id", correlation_id)
     return event
+
+
+def visible(text: str) -> str:
+    """Somebody's words for a terminal: control characters are shown, not obeyed."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _visible_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name, value in event.items():
+        if name != "exc_info":
+            event[name] = _visible_value(value)
+    # A line that is not ours must not look as if it were.
+    event["event"] = str(event.get("event", "")).replace("\n", "\n    ")
+    return event
+
+
+def _visible_value(value: Any) -> Any:
+    return value if isinstance(value, int | float | bool | None) else visible(str(value))
+
+
+def _traceback(sio: TextIO, exc_info: Any) -> None:
+    import structlog
+
+    whole = StringIO()
+    structlog.dev.plain_traceback(whole, exc_info)
+    sio.write(visible(whole.getvalue()))
 
 
 def _name_as_ours(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -9,15 +9,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
-from fascicle.domain.errors import UsageError
+from fascicle.runtime.channel_check import apprise_channel, kinds_of
+from fascicle.runtime.message import Markup, Message, Place, fit_for
 from fascicle.runtime.ssrf import HostGuard, is_public
-
-
-@dataclass(frozen=True)
-class Message:
-    title: str
-    body: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,11 @@ _UNREACHED = (
 )
 
 
+# Shorter parts of an address are words such as `hooks`.
+_LEAST_SECRET = 8
+_BETWEEN_PARTS = re.compile(r"[/:@?&=;#,]+")
+
+
 class Notifier:
     """Sends at most `concurrency` messages at a time, in threads of its own."""
 
@@ -62,69 +63,43 @@ class Notifier:
         return await loop.run_in_executor(self._threads, self._send, url, message, trusted)
 
     def _send(self, url: str, message: Message, trusted: bool) -> Sent:
-        channel = _channel(url)
+        channel = apprise_channel(url)
         if channel is None:
             return Sent(False, error="Apprise does not know this kind of address")
-        trusted = trusted or self._guard.is_allowed_by_name(str(channel.host or ""), channel.port)
-        with _SocketGuard(enabled=not trusted), _CapturedLog() as log:
+        # Retries are ours: a library that sends again on its own would tell people twice.
+        channel.retry = 0
+        with _SocketGuard(None if trusted else self._guard), _CapturedLog() as log:
             try:
-                body = fitted(message.body, int(channel.body_maxlen or 0))
-                ok = bool(channel.notify(title=message.title, body=body))
+                place = _place(channel)
+                title, body = fit_for(place, message)
+                ok = bool(channel.notify(title=title, body=body, body_format=place.markup.value))
             except Exception as error:
                 return Sent(False, certain=False, error=f"Apprise broke: {type(error).__name__}")
         if ok:
             return Sent(True)
-        return Sent(False, certain=_never_arrived(log.text()), error=log.summary())
+        return Sent(False, certain=_never_arrived(log.text()), error=_without_secrets(log.summary(), url))
+
+
+def _place(channel: Any) -> Place:
+    return Place(
+        kinds=kinds_of(channel),
+        markup=Markup(channel.resolve_format(Markup.TEXT.value).value),
+        has_titles=int(channel.title_maxlen or 0) > 0,
+        most=int(channel.body_maxlen or 0),
+    )
+
+
+def _without_secrets(said: str, url: str) -> str:
+    """A library's complaint may quote the address: of that only the kind and the host are shown."""
+    for part in sorted(_BETWEEN_PARTS.split(unquote(url))[2:], key=len, reverse=True):
+        if len(part) >= _LEAST_SECRET:
+            said = said.replace(part, "…")
+    return said
 
 
 def _never_arrived(said: str) -> bool:
     """Only a known refusal is certain. Anything else may have arrived, and nobody wants it twice."""
     return bool(_REFUSED.search(said)) or any(hint in said for hint in _UNREACHED)
-
-
-def fitted(body: str, most: int) -> str:
-    """What a service takes: whole lines, as many as fit. Sent too long, it would be refused every time."""
-    if not most or len(body) <= most:
-        return body
-    kept = body[: max(0, most - 2)].rpartition("\n")[0] or body[: max(0, most - 2)]
-    return f"{kept}\n…"
-
-
-def check_channel(url: str) -> set[str]:
-    """The kinds of Apprise URL that this one is (a service's own https:// address is one of them, too), or a
-    UsageError when Apprise cannot use it, which never repeats it: it is a secret."""
-    channel = _channel(url)
-    if channel is None:
-        raise UsageError(
-            "invalid_channel",
-            "That is not an Apprise URL. Examples: ntfy://TOPIC, discord://ID/TOKEN, mailto://…, json://HOST/PATH.",
-        )
-    if len(channel) > 1:
-        raise UsageError(
-            "several_targets",
-            "That URL has several targets. Add one channel for each, so that a retry reaches nobody twice.",
-        )
-    return _kinds(channel.protocol) | _kinds(channel.secure_protocol)
-
-
-def _kinds(protocol: Any) -> set[str]:
-    """Apprise gives one, several or none."""
-    return {protocol} if isinstance(protocol, str) else set(protocol or ())
-
-
-def masked(url: str) -> str:
-    """A channel's URL for people's eyes: only its kind, for every other part of it may be a secret."""
-    return "unusable address" if _channel(url) is None else f"{url.partition('://')[0]}://…"
-
-
-def _channel(url: str) -> Any | None:
-    import apprise  # it takes its time, and few commands need it
-
-    channel = apprise.Apprise.instantiate(url, suppress_exceptions=True)
-    if channel is not None:
-        # Retries are ours: a library that sends again on its own would tell people twice.
-        channel.retry = 0
-    return channel
 
 
 class _CapturedLog(logging.Handler):
@@ -163,27 +138,34 @@ _hook_installed = threading.Lock()
 
 
 class _SocketGuard:
-    """Within it, this thread connects to public addresses only.
+    """Within it, this thread connects to public addresses only, and to the hosts that the guard names.
 
     Apprise opens its own connections, so the guard stands at the socket: an audit hook sees the very
     address connected to, whatever name led there. Hooks cannot be removed: one is installed, once.
     """
 
-    def __init__(self, *, enabled: bool) -> None:
-        self._enabled = enabled
+    def __init__(self, guard: HostGuard | None) -> None:
+        """None: every address is allowed."""
+        self._guard = guard
 
     def __enter__(self) -> None:
         if _hook_installed.acquire(blocking=False):  # held for good: it marks that the hook is there
             sys.addaudithook(_refuse_private_connections)
-        _guarded.enabled = self._enabled
+        _guarded.by = self._guard
 
     def __exit__(self, *_: object) -> None:
-        _guarded.enabled = False
+        _guarded.by = None
 
 
 def _refuse_private_connections(event: str, args: tuple[Any, ...]) -> None:
-    if event != "socket.connect" or not getattr(_guarded, "enabled", False):
+    if event not in ("socket.connect", "socket.sendto"):
+        return
+    guard: HostGuard | None = getattr(_guarded, "by", None)
+    if guard is None:
         return
     family, address = args[0].family, args[1]
-    if family not in (socket.AF_INET, socket.AF_INET6) or not is_public(str(address[0])):
-        raise ConnectionRefusedError(f"{address} is a private address; see FASCICLE_ALLOW_HOSTS")
+    if family in (socket.AF_INET, socket.AF_INET6):
+        host, port = str(address[0]), int(address[1])
+        if is_public(host) or guard.is_allowed_address(host, port):
+            return
+    raise ConnectionRefusedError(f"{address} is a private address; see FASCICLE_ALLOW_HOSTS")

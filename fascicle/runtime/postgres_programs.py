@@ -4,7 +4,6 @@ A database's address goes into a program's environment, password and all: everyb
 """
 
 import asyncio
-import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Mapping
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.runtime.embedded.environment import bare_environment
 from fascicle.storage.database import MARK_AS_UNDOUBTED, asyncpg_url
 
 _MAGIC = b"PGDMP"
@@ -134,8 +134,7 @@ class PostgresPrograms:
 
     def _environment(self) -> dict[str, str]:
         # The embedded database is at one place only, whatever PGHOST and its kin say.
-        is_named = self.folder is None
-        kept = {name: value for name, value in os.environ.items() if is_named or not name.startswith("PG")}
+        kept = bare_environment(*(("PG", "KRB5") if self.folder is None else ()))
         return {**kept, **libpq_environment(self.database_url), "PGCONNECT_TIMEOUT": "10"}
 
 

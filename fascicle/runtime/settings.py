@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from dotenv import load_dotenv
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -16,6 +15,7 @@ from fascicle.domain.cadence import Cadence
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy, one_at_a_time
 from fascicle.runtime.channels import SAFE_SCHEMAS
+from fascicle.runtime.env_file import load_env_file
 from fascicle.runtime.payload_settings import PayloadSettings
 from fascicle.runtime.request_settings import RequestSettings
 from fascicle.runtime.setting_types import BaseUrl, CommaFloats, CommaList, Port, Range, Seconds
@@ -372,7 +372,7 @@ def load_settings(**overrides: Any) -> Settings:
 
     `.env` goes into the environment, because Temporal's own variables are read there by the SDK.
     """
-    load_dotenv(".env")
+    load_env_file()
     try:
         return Settings(**overrides)
     except ValidationError as error:

@@ -47,6 +47,14 @@ class HostGuard:
         name = host.lower().strip("[]")
         return bool({name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"} & self._allowed)
 
+    def is_allowed_address(self, address: str, port: int) -> bool:
+        """Whether a named host is at this very address. It looks names up: not for the event loop."""
+        wanted = _ip(address)
+        named = [_host_and_port(entry) for entry in self._allowed]
+        return wanted is not None and any(
+            wanted in _ips_of(host) for host, only in named if only in (None, port)
+        )
+
     async def resolve(self, host: str, port: int) -> list[str]:
         """The addresses to connect to. Every one of the name must be public, or none is used."""
         if self.is_allowed_by_name(host, port):
@@ -64,6 +72,31 @@ class HostGuard:
                 "If you trust it, add it to FASCICLE_ALLOW_HOSTS.",
             )
         return addresses
+
+
+def _host_and_port(entry: str) -> tuple[str, int | None]:
+    """Of `name`, `name:port`, an IPv6 address, or one in brackets with a port."""
+    host, colon, port = entry.rpartition(":")
+    if not colon or not port.isdecimal() or (":" in host and not host.endswith("]")):
+        return entry.strip("[]"), None
+    return host.strip("[]"), int(port)
+
+
+def _ips_of(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return set()
+    return {ip for entry in found if (ip := _ip(str(entry[4][0])))}
+
+
+def _ip(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An IPv4 address that is written as IPv6 counts as itself."""
+    try:
+        ip = ipaddress.ip_address(address.split("%")[0])
+    except ValueError:
+        return None
+    return getattr(ip, "ipv4_mapped", None) or ip
 
 
 async def _lookup(host: str, port: int) -> list[str]:

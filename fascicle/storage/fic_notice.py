@@ -56,20 +56,3 @@ async def notify(
         {"key": key, "round": round_, "event": event, "title": title, "body": body, "now": now}
         | {"purpose": FIC_CHANNEL, "heard_within": _HEARD_WITHIN},
     )
-
-
-async def set_channel(connection: AsyncConnection, url: str | None) -> None:
-    """Where the community is told of all fics; None: nowhere."""
-    if url is None:
-        await connection.execute(text("delete from channel where purpose = :p"), {"p": FIC_CHANNEL})
-        return
-    await connection.execute(
-        text("""insert into channel (purpose, url) values (:purpose, :url)
-                on conflict (purpose) do update set url = excluded.url"""),
-        {"purpose": FIC_CHANNEL, "url": url},
-    )
-
-
-async def channel(connection: AsyncConnection) -> str | None:
-    found = await connection.scalar(text("select url from channel where purpose = :p"), {"p": FIC_CHANNEL})
-    return None if found is None else str(found)

@@ -51,15 +51,6 @@ async def find_user(connection: AsyncConnection, wanted: str) -> str | None:
     return None if found is None else str(found)
 
 
-async def add_channel(connection: AsyncConnection, user_id: str, url: str) -> bool:
-    created = await connection.scalar(
-        text("""insert into channel (user_id, url) values (:user_id, :url)
-                on conflict (user_id, url) do nothing returning id"""),
-        {"user_id": user_id, "url": url},
-    )
-    return created is not None
-
-
 async def has_channel(connection: AsyncConnection, user: str) -> bool:
     found = await connection.scalar(
         text("""select exists (select 1 from channel c join app_user u on u.id = c.user_id
@@ -173,7 +164,7 @@ async def users(connection: AsyncConnection) -> list[dict[str, Any]]:
         text("""select u.id, u.name, u.mode, u.languages, u.time_zone, u.digest_hour, u.daily_cap,
                   u.email, u.created_at,
                   (select count(*) from library_entry e where e.user_id = u.id) as follows,
-                  coalesce((select array_agg(url order by id) from channel c where c.user_id = u.id), '{}')
+                  coalesce((select array_agg(kind order by id) from channel c where c.user_id = u.id), '{}')
                   as channels
                 from app_user u order by u.name""")
     )

@@ -6,10 +6,11 @@ such a mail is `unconfirmed` and never repeated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from fascicle.storage.channel import StoredAddress
 from fascicle.storage.sql import text
 
 if TYPE_CHECKING:
@@ -27,8 +28,13 @@ class ClaimedMail:
     attempts: int
     """This one included."""
     email: str | None
-    channels: list[str]
-    """Of the account's owner."""
+    owner: str | None
+    channels: list[str] = field(repr=False)
+    """Of the account's owner, as they are stored."""
+
+    @property
+    def addresses(self) -> list[StoredAddress]:
+        return [StoredAddress(self.owner or "", stored) for stored in self.channels]
 
 
 async def write_mail(
@@ -61,7 +67,7 @@ async def claim_next(connection: AsyncConnection) -> ClaimedMail | None:
               where id = (select id from mail where state = 'pending' and next_attempt_at <= clock_timestamp()
                           order by next_attempt_at, id limit 1 for update skip locked)
               returning id, subject, body, attempts, account_id)
-            select t.id, t.subject, t.body, t.attempts, u.email,
+            select t.id, t.subject, t.body, t.attempts, u.email, u.id as owner,
               coalesce((select array_agg(c.url order by c.id) from channel c where c.user_id = u.id), '{}')
               as channels
             from taken t left join account a on a.id = t.account_id

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from fascicle.storage.channel import StoredAddress
 from fascicle.storage.readers import IS_READ, LINK, WANTED_LANGUAGES
 from fascicle.storage.sql import text
 
@@ -87,7 +88,9 @@ class Delivery:
     """A message that is due: where to, and what it is about as its reader wants to see it."""
 
     id: int
-    channel_url: str
+    channel_url: str = field(repr=False)
+    """As it is stored."""
+    channel_owner: str
     attempts: int
     digest_id: int | None = None
     series: str = ""
@@ -96,6 +99,10 @@ class Delivery:
     link: str | None = None
     body: str | None = None
     """Of a notice whose words are settled already."""
+
+    @property
+    def address(self) -> StoredAddress:
+        return StoredAddress(self.channel_owner, self.channel_url)
 
 
 # A chapter's id, a fic's key; None: all digests.
@@ -217,7 +224,8 @@ async def doubt_interrupted(
 async def due(connection: AsyncConnection, about: About, *, now: datetime, limit: int) -> list[Delivery]:
     """Messages to send by now."""
     rows = await connection.execute(
-        text(f"""select d.id, channel.url as channel_url, d.attempts, d.digest_id,
+        text(f"""select d.id, channel.url as channel_url,
+                  coalesce(channel.user_id, channel.purpose) as channel_owner, d.attempts, d.digest_id,
                   coalesce(series.title, '') as series, c.raw_number as number, {LINK} as link,
                   coalesce(c.title, f.title) as title, f.body
                 from delivery d join channel on channel.id = d.channel_id

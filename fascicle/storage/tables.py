@@ -173,9 +173,11 @@ channel = Table(
     # Null: it is nobody's but the installation's, for what `purpose` says.
     Column("user_id", ForeignKey("app_user.id", ondelete="CASCADE")),
     Column("purpose", Text),
+    Column("kind", Text, nullable=False),
+    # Sealed for the user or the purpose (fascicle.storage.channel).
     Column("url", Text, nullable=False),
     time("created_at", now=True),
-    UniqueConstraint("user_id", "url"),
+    Index("ix_channel_user_id", "user_id"),
     CheckConstraint("num_nonnulls(user_id, purpose) = 1", name="somebodys"),
     Index("uq_channel_purpose", "purpose", unique=True),
 )

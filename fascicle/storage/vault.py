@@ -1,4 +1,4 @@
-"""Secrets at rest (P6): AES-256-GCM under named keys, each ciphertext bound to its account and kind.
+"""Secrets at rest (P6): AES-256-GCM under named keys, each ciphertext bound to its owner and kind.
 
 A ciphertext reads `v1.{key id}.{base64url(nonce + ciphertext)}`. Copied to another row or column it does not
 decrypt. Neither keys nor secrets appear in a repr or an error.
@@ -16,6 +16,8 @@ from fascicle.storage.keyring import DoesNotOpen, KeyMissing, Keyring, new_key, 
 
 ACCESS = "access"
 REFRESH = "refresh"
+CHANNEL = "channel"
+"""Of a channel's address; its "account" is the channel's owner."""
 
 _VERSION = "v1"
 
@@ -36,8 +38,8 @@ class TokenKeys(Keyring):
         except KeyMissing:
             raise PermanentError(
                 "key_unknown",
-                f"The {kind} token of account {account_id} is encrypted with the key {key_id!r}, which is "
-                "not here. Put that key back into FASCICLE_TOKEN_KEYS (or its file), after the first one.",
+                f"{_secret(account_id, kind)} is encrypted with the key {key_id!r}, which is not here. "
+                "Put that key back into FASCICLE_TOKEN_KEYS (or its file), after the first one.",
             ) from None
         except (DoesNotOpen, UnicodeDecodeError):
             raise _cannot_decrypt(
@@ -73,7 +75,8 @@ class Vault:
 
     async def keyring(self, *, make: bool = False) -> TokenKeys:
         """`make`: a key of our own if none is configured and none was made yet."""
-        if self._ring is None or (make and self._ring.first is None):
+        # An empty ring is looked for again: another process may have made the file.
+        if self._ring is None or self._ring.first is None:
             self._ring = await asyncio.to_thread(self._load, make)
         return self._ring
 
@@ -111,9 +114,19 @@ def _parts(ciphertext: str, account_id: str, kind: str) -> tuple[str, bytes]:
 def _cannot_decrypt(account_id: str, kind: str, why: str) -> PermanentError:
     return PermanentError(
         "cannot_decrypt",
-        f"The {kind} token of account {account_id} cannot be decrypted: {why}. Restore the key it was "
-        "written with, or connect the account again: fascicle account connect",
+        f"{_secret(account_id, kind)} cannot be decrypted: {why}. Restore the key it was written with, or "
+        + (
+            "add the channel again."
+            if kind == CHANNEL
+            else "connect the account again: fascicle account connect"
+        ),
     )
+
+
+def _secret(account_id: str, kind: str) -> str:
+    if kind == CHANNEL:
+        return f"A channel's address of {account_id}"
+    return f"The {kind} token of account {account_id}"
 
 
 def _read(file: Path, name: str) -> TokenKeys:
@@ -136,9 +149,8 @@ def _make(file: Path) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as opened:
-            opened.write(
-                f"# Without this file the tokens in the database are lost: back it up.\n{new_key()}\n"
-            )
+            remark = "# Without this file the tokens and channels in the database are lost: back it up."
+            opened.write(f"{remark}\n{new_key()}\n")
             opened.flush()
             os.fsync(opened.fileno())
         # Unlike a rename, a link never replaces what is there.

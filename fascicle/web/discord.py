@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fascicle.domain.errors import FascicleError, MustWait
-from fascicle.domain.fic_words import escape_markdown
+from fascicle.domain.harmless_text import escape_markdown
 from fascicle.runtime.logs import get_logger
 from fascicle.sites.discord import Discord
 from fascicle.web.bodies import BodyTooLarge, read_body

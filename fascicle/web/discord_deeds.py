@@ -9,7 +9,8 @@ from pydantic import BaseModel, SecretStr
 
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.fic import FicView
-from fascicle.domain.fic_words import describe_on_discord, describe_queue, escape_markdown
+from fascicle.domain.fic_words import describe_on_discord, describe_queue
+from fascicle.domain.harmless_text import escape_markdown
 from fascicle.web import discord_commands as commands
 
 _MOST_TAGS = 20

@@ -15,7 +15,7 @@ from activities.discord import DiscordActivities, RepliesInput
 from activities.discord_channel import post_to_channel
 from activities.fic_plan import FicPlanner, fic_policy
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.runtime.notifier import Message
+from fascicle.runtime.message import Message
 from fascicle.runtime.settings import Settings
 from fascicle.sites.discord import Discord
 from fascicle.storage import discord as replies
@@ -103,5 +103,5 @@ async def test_f5_the_address_of_a_fic_in_the_channel_is_a_link_and_no_other_is(
         cast(Discord, discord), "discord-channel://9", Message(title="*Bees*", body=body), nonce="n"
     )
     assert discord.said == [
-        "**\\*Bees\\***\nDone: see https:\u200b//bad.example by \\_Ann\\_\n<https://archiveofourown.org/works/5>"
+        "**\\*Bees\\***\nDone: see https:\u200b//bad.\u200bexample by \\_Ann\\_\n<https://archiveofourown.org/works/5>"
     ]

@@ -9,10 +9,11 @@ from pydantic import SecretStr
 from temporalio.testing import ActivityEnvironment
 
 from activities.mail import DeliverMailResult, MailActivities
+from fascicle.runtime.channel_check import check_channel
 from fascicle.runtime.mailer import routes
-from fascicle.runtime.notifier import check_channel
 from fascicle.runtime.settings import Settings
 from fascicle.storage import library
+from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
 from fascicle.storage.mail import write_mail
 from tests.harness import Harness
@@ -53,7 +54,7 @@ class Office:
     async def deliver(self, **settings: Any) -> DeliverMailResult:
         dependencies = self.harness.dependencies
         merged = dependencies.settings.model_copy(update=settings)
-        sender = MailActivities(dependencies.engine, dependencies.notifier, merged)
+        sender = MailActivities(dependencies.engine, dependencies.notifier, dependencies.vault, merged)
         return await ActivityEnvironment().run(sender.deliver_mail)
 
     async def states(self) -> list[tuple[str, int]]:
@@ -80,7 +81,7 @@ async def test_p6_one_event_is_one_mail_to_the_owner(office: Office, server: Mai
     assert sum(result.sent for result in results) == 1
     assert server.recipients == ["ann@mail.example"]
     assert server.subjects() == ["Ann's töken: k1"]
-    assert "<another>" in str(server.mails[0].get_payload(decode=True))
+    assert b"another>" in server.mails[0].get_payload(decode=True)
     assert await office.states() == [("sent", 1)]
 
 
@@ -144,8 +145,9 @@ async def test_x1_a_sender_that_died_leaves_its_mail_unconfirmed(office: Office,
 
 async def test_p6_without_mail_the_owners_channels_are_used(office: Office) -> None:
     sink = office.harness.simulator.url.replace("http://", "json://") + "/sink/ann"
-    async with transaction(office.harness.dependencies.engine) as connection:
-        await library.add_channel(connection, office.owner, sink)
+    dependencies = office.harness.dependencies
+    async with transaction(dependencies.engine) as connection:
+        await add_channel(connection, dependencies.vault, office.owner, sink)
     await office.write()
     assert (await office.deliver()).sent == 1
     assert [message.title for message in office.harness.simulator.sink.messages("ann")] == ["Ann's töken: k1"]
@@ -167,5 +169,5 @@ def test_p6_every_kind_of_mail_server_has_an_address(security: Any, kind: str) -
     )  # fmt: skip
     [route] = routes(settings, "ann@mail.example", [])
     assert route.url.startswith(f"{kind}://")
-    assert kind in check_channel(route.url)
+    assert kind in check_channel(route.url).kinds
     assert route.url not in repr(route)

@@ -20,10 +20,11 @@ from fascicle.storage import post as posts
 from fascicle.storage.database import transaction
 from simulator.faults import ArmedFault, Fault
 from starter.connecting import wake_posts
-from tests.harness import TOKEN_KEY, Harness, eventually
+from tests.harness import Harness, eventually
 from tests.publishing import GALLERY, PLACEBO, PUBLISH, SUBMIT, TOKEN, connect_account, scheduled
 from tests.starter.forked_workers import ForkedWorker, ForkedWorkers
 from tests.starter.services import Site
+from tests.vaults import TOKEN_KEY
 
 STEPS = {"token": TOKEN, "check": PLACEBO, "upload": SUBMIT, "gallery": GALLERY, "publish": PUBLISH}
 EDGE = {"status": 403, "body": "<html>no</html>", "headers": {"content-type": "text/html"}}

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from fascicle.domain.fic import Fic, FicCode, FicKind, FicView, JobState, WorkResult
-from fascicle.domain.fic_words import describe, describe_queue, duration, escape_markdown
+from fascicle.domain.fic_words import describe, describe_queue, duration
+from fascicle.domain.harmless_text import escape_markdown
 
 URL = "https://ao3.test/works/5"
 POLITE = "AO3 is asked at most once in 20 seconds"
@@ -158,21 +159,6 @@ def test_the_queue_is_a_line_each() -> None:
         f"6. {URL}: done",
     ]
     assert "empty" in describe_queue([])
-
-
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("plain, words.", "plain, words."),
-        ("*a* _b_ ~~c~~ `d` ||e||", r"\*a\* \_b\_ \~\~c\~\~ \`d\` \|\|e\|\|"),
-        ("[x](https://evil.test)", "\\[x\\]\\(https:\u200b//evil.test\\)"),
-        ("@everyone <@5> <#6>", "@\u200beveryone \\<@\u200b5\\> \\<\\#6\\>"),
-        ("# head\n- item\n1. one\n> quote", "\\# head\n\\- item\n1\\. one\n\\> quote"),
-        ("back\\slash", "back\\\\slash"),
-    ],
-)
-def test_markdown_is_shown_letter_by_letter(text: str, escaped: str) -> None:
-    assert escape_markdown(text) == escaped
 
 
 @pytest.mark.parametrize(

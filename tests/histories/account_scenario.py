@@ -1,8 +1,6 @@
 """The lives of a token maintenance and of its mail worth keeping."""
 
 from fascicle.domain.names import MAIL_WORKFLOW_ID, MAIN_QUEUE, new_id
-from fascicle.storage import library
-from fascicle.storage.database import transaction
 from simulator.faults import Fault
 from tests.accounts import connect_account, let_rest
 from tests.harness import Harness
@@ -12,10 +10,7 @@ TOKEN = "/deviantart/oauth2/token"
 
 async def tokens_are_maintained(stack: Harness) -> dict[str, str]:
     """One account told to wait, one renewed, one that fails, one warned of; its mail goes at second try."""
-    async with transaction(stack.dependencies.engine) as connection:
-        user_id, _ = await library.add_user(connection, "ann")
-        channel = stack.simulator.url.replace("http://", "json://") + "/sink/ann"
-        await library.add_channel(connection, user_id, channel)
+    user_id = await stack.reader("ann")
     for name in ("ann", "bob", "cleo"):
         await connect_account(stack, name, user_id=user_id)
     await let_rest(stack, days_left=3)

@@ -1,1 +1,1 @@
-"""Input that strangers may send to do harm: generated, never stored."""
+"""What strangers may send, and what must not come of it."""

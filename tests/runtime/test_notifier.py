@@ -5,8 +5,10 @@ import contextlib
 import pytest
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
-from fascicle.runtime.notifier import Message, Notifier, check_channel, fitted, masked
+from fascicle.runtime.channel_check import check_channel
+from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed, kind_of, masked
+from fascicle.runtime.message import Markup, Message, Place, fit_for
+from fascicle.runtime.notifier import Notifier
 from fascicle.runtime.ssrf import HostGuard
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
@@ -94,8 +96,8 @@ def test_x7_a_channel_that_apprise_does_not_know_is_refused(url: str) -> None:
 
 def test_x5_channels_are_shown_without_their_secrets() -> None:
     for url in ("discord://123456789/a-very-secret-token-of-the-webhook", "json://hooks.example/secret"):
-        assert "secret" not in masked(url)
-        assert masked(url).startswith(url.partition(":")[0])
+        assert "secret" not in masked(kind_of(url))
+        assert masked(kind_of(url)).startswith(url.partition(":")[0])
 
 
 @pytest.mark.parametrize(
@@ -113,10 +115,10 @@ def test_x5_channels_are_shown_without_their_secrets() -> None:
     ],
 )
 def test_c8_channels_that_act_on_this_machine_are_not_for_everyone(url: str, allowed: bool) -> None:
-    kinds = check_channel(url)
-    check_is_allowed(url, kinds, ["*"])
+    channel = check_channel(url)
+    check_is_allowed(channel, ["*"])
     with contextlib.nullcontext() if allowed else pytest.raises(UsageError) as refused:
-        check_is_allowed(url, kinds, SAFE_SCHEMAS)
+        check_is_allowed(channel, SAFE_SCHEMAS)
     assert "SECRET" not in str(refused)
 
 
@@ -132,5 +134,6 @@ def test_c8_channels_that_act_on_this_machine_are_not_for_everyone(url: str, all
 def test_c8_a_long_message_is_cut_at_a_line_so_that_the_service_takes_it(
     body: str, most: int, sent: str
 ) -> None:
-    assert fitted(body, most) == sent
-    assert not most or len(fitted(body, most)) <= most
+    _, fitted = fit_for(Place(kinds={"ntfy"}, markup=Markup.TEXT, most=most), Message("title", body))
+    assert fitted == sent
+    assert not most or len(fitted) <= most

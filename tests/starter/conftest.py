@@ -18,6 +18,7 @@ from tests.starter.forked import ForkedCommands
 BRACKETS = "Lanterns [bold]of[/] Kyoto [/x] :fire:"
 CODEC_TOKEN = "of-the-shared-stack"
 TOKEN = "JHMHI8qBe7bk2ZwO5U711o3dV_js"
+MAIL_PASSWORD = "s3cret-of-the-mail-server"
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,9 @@ def running(tmp_path_factory: pytest.TempPathFactory, commands: ForkedCommands) 
             # Only for reading: what passes through Temporal stays plain.
             FASCICLE_PAYLOAD_KEYS=f"plain,{OLD}",
             FASCICLE_CODEC_TOKEN=CODEC_TOKEN,
+            FASCICLE_LOG_LEVEL="DEBUG",
+            # No mail server: never used, and a secret that every child could inherit.
+            FASCICLE_SMTP_PASSWORD=MAIL_PASSWORD,
         )
         traced = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "500"}
         with start_up(folder, env | traced) as up:

@@ -17,9 +17,10 @@ from fascicle.domain.names import new_id
 from fascicle.runtime.embedded import choose_port
 from fascicle.runtime.temporal import register_search_attributes
 from simulator.server import RunningSimulator
-from tests.harness import TOKEN_KEY, Harness, eventually, open_harness, settings_for
+from tests.harness import Harness, eventually, open_harness, settings_for
 from tests.starter.commandline import Process, answer, start_worker
 from tests.starter.conftest import environment_for
+from tests.vaults import TOKEN_KEY
 
 
 @dataclass

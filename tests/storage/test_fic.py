@@ -12,8 +12,10 @@ from fascicle.domain.fic import Fic, FicKind, FicRef, JobState
 from fascicle.storage import fic as fics
 from fascicle.storage import fic_job as jobs
 from fascicle.storage import fic_notice as notices
+from fascicle.storage.channel import add_channel, set_purpose
 from fascicle.storage.database import open_engine, transaction
 from fascicle.storage.fic_view import listing, view
+from tests.vaults import a_vault
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FULL: dict[str, Any] = {
@@ -72,7 +74,7 @@ async def test_f4_who_left_the_counter_a_moment_ago_may_still_have_heard(
     waits_until = None if left_ago is None else NOW - timedelta(seconds=left_ago)
     async with transaction(engine) as connection:
         await connection.execute(text("insert into app_user (id, name) values ('u1', 'mara')"))
-        await connection.execute(text("insert into channel (user_id, url) values ('u1', 'json://sink')"))
+        await add_channel(connection, a_vault(), "u1", "json://sink")
         await jobs.open_job(connection, _ref(1), NOW)
         await jobs.subscribe(connection, _ref(1).key, "u1", note=None, tags=(), waits_until=waits_until)
         await notices.notify(connection, _ref(1).key, 1, "done", title="t", body="b", now=NOW)
@@ -114,7 +116,7 @@ async def test_f2_only_those_who_asked_for_this_round_are_said_to_wait(engine: A
 
 async def test_f8_with_a_job_that_was_done_long_ago_goes_what_was_said_of_it(engine: AsyncEngine) -> None:
     async with transaction(engine) as connection:
-        await connection.execute(text("insert into channel (purpose, url) values ('fics', 'json://sink')"))
+        await set_purpose(connection, a_vault(), "fics", "json://sink")
         for number in (1, 2):
             await jobs.open_job(connection, _ref(number), NOW)
             await notices.notify(connection, _ref(number).key, 1, "done", title="t", body="b", now=NOW)

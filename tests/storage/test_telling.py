@@ -14,8 +14,10 @@ from fascicle.domain.chapter import ListedChapter, SeriesInfo, Upload
 from fascicle.storage import digest, library
 from fascicle.storage import notification as notifications
 from fascicle.storage import source as sources
+from fascicle.storage.channel import add_channel
 from fascicle.storage.chapter import fold_in
 from fascicle.storage.database import open_engine, transaction
+from tests.vaults import a_vault
 
 RELEASE = datetime(2026, 11, 16, 8, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -43,7 +45,7 @@ class Shelf:
 
     async def follower(self, connection: AsyncConnection, name: str, **wishes: Any) -> str:
         user_id, _ = await library.add_user(connection, name)
-        await library.add_channel(connection, user_id, f"json://x.test/{name}")
+        await add_channel(connection, a_vault(), user_id, f"json://x.test/{name}")
         await library.follow(connection, user_id, self.series_id)
         await library.set_wishes(connection, user_id, wishes)
         await connection.execute(text("update library_entry set created_at = '2026-01-01Z'"))

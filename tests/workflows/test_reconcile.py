@@ -11,8 +11,6 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.reconcile import Orphans, ReconcileActivities, ReconcileInput
 from fascicle.domain.names import MAIL_WORKFLOW_ID, MAIN_QUEUE, new_id
-from fascicle.storage import library
-from fascicle.storage.database import transaction
 from simulator.faults import Fault
 from tests.accounts import connect_account
 from tests.harness import Harness, eventually
@@ -21,10 +19,7 @@ from workflows.reconcile import ReconcileWorkflow
 
 async def owed_mail(stack: Harness) -> None:
     """To somebody who gets it through the simulator's sink."""
-    async with transaction(stack.dependencies.engine) as connection:
-        user_id, _ = await library.add_user(connection, "ann")
-        channel = stack.simulator.url.replace("http://", "json://") + "/sink/ann"
-        await library.add_channel(connection, user_id, channel)
+    user_id = await stack.reader("ann")
     await stack.execute(
         """insert into mail (account_id, kind, dedup_key, subject, body)
            values (:account, 'test', 'k', 'Owed', 'b')""",

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from fascicle.domain.names import MAIN_QUEUE, new_id
-from fascicle.storage import library
-from fascicle.storage.database import transaction
 from simulator.faults import Fault
 from tests.accounts import connect_account, let_rest
 from tests.harness import Harness, eventually
@@ -31,11 +29,7 @@ async def maintain(stack: Harness) -> TokenMaintenanceResult:
 
 async def owner(stack: Harness, name: str = "ann") -> str:
     """A user who is told through the simulator's sink, for want of a mail server."""
-    channel = stack.simulator.url.replace("http://", "json://") + f"/sink/{name}"
-    async with transaction(stack.dependencies.engine) as connection:
-        user_id, _ = await library.add_user(connection, name)
-        await library.add_channel(connection, user_id, channel)
-    return user_id
+    return await stack.reader(name)
 
 
 async def mail_is_sent(stack: Harness) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fascicle.runtime.embedded.account import Account
+from fascicle.runtime.embedded.environment import bare_environment
 
 Probe = Callable[[], Awaitable[bool]]
 
@@ -16,20 +17,26 @@ _GUARD = Path(__file__).with_name("guard.py")
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """`env` is added to this process's environment. Without a `ready` probe, running is being ready.
+    """Without a `ready` probe, running is being ready.
 
+    `env` is added to a bare environment; `inherits`: to this process's own, which holds secrets.
     `orphan_signal` is what the child gets when the supervisor dies without stopping it (Linux).
     """
 
     name: str
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
+    inherits: bool = False
     cwd: Path | None = None
     ready: Probe | None = None
     ready_within: float = 30.0
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGTERM
     account: Account | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**(os.environ if self.inherits else bare_environment()), **self.env}
 
 
 def guarded(argv: Sequence[str], orphan_signal: signal.Signals, account: Account | None) -> list[str]:

@@ -11,10 +11,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import asyncpg
+from pydantic import SecretStr
 
 from fascicle.runtime.embedded.account import Account, make_readable, unprivileged_account
 from fascicle.runtime.embedded.command import Command, guarded
 from fascicle.runtime.embedded.datafolder import CLUSTER, POSTGRES_MAJOR
+from fascicle.runtime.embedded.environment import bare_environment
 from fascicle.runtime.embedded.errors import ProcessNotReady, ProgramMissing
 from fascicle.runtime.embedded.process import ManagedProcess
 from fascicle.runtime.embedded.socketfolder import SOCKET_PORT, choose_socket_folder, make_socket_folder
@@ -42,6 +44,9 @@ _SETTINGS = {
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
     "log_timezone": "UTC",
+    # Values of statements may be secrets.
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
     "timezone": "UTC",
 }
 
@@ -121,6 +126,7 @@ class EmbeddedPostgres:
         process = await asyncio.create_subprocess_exec(
             *guarded(initdb, signal.SIGKILL, account),
             cwd="/",
+            env=bare_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -157,6 +163,11 @@ class EmbeddedPostgres:
         return await asyncpg.connect(
             host=host, port=SOCKET_PORT, user="postgres", database="postgres", timeout=10
         )
+
+
+def is_own_server(url: SecretStr | None, folder: Path) -> bool:
+    """Whether that is the embedded server of this data folder."""
+    return url is not None and url.get_secret_value() == EmbeddedPostgres(folder.expanduser()).url
 
 
 def programs() -> Path:

@@ -109,7 +109,7 @@ class ManagedProcess:
             self._log_start = log.tell()
             return await asyncio.create_subprocess_exec(
                 *guarded(command.argv, command.orphan_signal, command.account),
-                env={**os.environ, **command.env},
+                env=command.environment,
                 cwd=command.cwd,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
