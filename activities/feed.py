@@ -140,6 +140,8 @@ class FeedActivities:
             return StoreItemResult(error=record)
 
     async def _store_buried(self, buried: BuriedEntry, now: datetime) -> list[EnrichItemInput]:
+        harmless = await self._feeds.harmless(buried.entry)
+        buried = buried.model_copy(update={"entry": harmless})
         async with transaction(self._engine) as connection:
             feed = await feeds.locked(connection, buried.source_id)
             if feed is None:

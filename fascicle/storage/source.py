@@ -269,7 +269,8 @@ async def listing(connection: AsyncConnection, source_id: str | None = None) -> 
     rows = await connection.execute(
         text("""select source.id, source.series_id, source.site, source.site_key, source.url, source.title,
                   source.languages, source.cadence, source.pinned_cadence, source.circuit,
-                  source.failure_count, source.last_error_code, source.last_error, source.last_checked_at,
+                  source.failure_count, source.last_error_code, source.last_error, source.note,
+                  source.last_checked_at,
                   source.last_success_at, source.last_new_at, source.next_check_at, source.next_check_reason,
                   source.first_synced_at,
                   source.complete_listing_at, source.paused_at, source.paused_reason, source.created_at,

@@ -61,6 +61,8 @@ source = Table(
     Column("failure_count", Integer, nullable=False, server_default="0"),
     Column("last_error_code", Text),
     Column("last_error", Text),
+    # What was done without when its document was last read.
+    Column("note", Text),
     # What the first sync finds is history; unless the person who added the source asked to be told.
     Column("announce_history", Boolean, nullable=False, server_default=text("false")),
     time("first_synced_at"),
