@@ -66,5 +66,9 @@ class Newsstand:
         async with transaction(self.engine) as connection:
             return [dict(row) for row in (await connection.execute(text(sql), parameters)).mappings()]
 
+    async def execute(self, sql: str) -> None:
+        async with transaction(self.engine) as connection:
+            await connection.execute(text(sql))
+
     async def count(self, table: str) -> int:
         return int((await self.rows(f"select count(*) as n from {table}"))[0]["n"])
