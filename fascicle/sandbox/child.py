@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from fascicle.domain.errors import FascicleError
 from fascicle.sandbox.limits import CPU_SECONDS, CRASHED, LARGEST_ANSWER, MEMORY
-from fascicle.sandbox.lockdown import allow_cpu, end_after, limit, own_pipes, shut_network
+from fascicle.sandbox.lockdown import allow_cpu, die_first, end_after, limit, own_pipes, shut_network
 from fascicle.sandbox.readings import Reading
 
 # The parent cuts off sooner; this is for the case that there is no parent any more.
@@ -29,6 +29,7 @@ def serve(find: Find) -> None:
     shut_network()
     limit(resource.RLIMIT_AS, MEMORY)
     limit(resource.RLIMIT_CORE, 0)
+    die_first()
     _write(answers, {"ready": True})
     for line in requests:
         request = json.loads(line)

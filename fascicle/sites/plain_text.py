@@ -5,7 +5,7 @@ import re
 _LONGEST_LINE = 1000
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.{0,300}?-->", re.DOTALL)
 # Of a line so much is looked at, for each character that is kept of it.
-MARKUP_SHARE = 20
+_MARKUP_SHARE = 20
 # A tag that is never closed: a browser would close it with whatever stands behind.
 _OPEN_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 # Of tags within tags; nobody writes deeper ones in good faith.
@@ -20,7 +20,7 @@ def storable(text: str) -> str:
 def plain_line(text: str, *, longest: int = _LONGEST_LINE) -> str:
     """One line of plain text: no markup, no control characters, no runs of blanks."""
     printable = "".join(
-        c if c.isprintable() else " " for c in _without_markup(text[: longest * MARKUP_SHARE])
+        c if c.isprintable() else " " for c in _without_markup(text[: longest * _MARKUP_SHARE])
     )
     return " ".join(printable.split())[:longest].rstrip()
 

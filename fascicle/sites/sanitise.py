@@ -6,7 +6,7 @@ import nh3
 
 from fascicle.sites.markup_growth import grows_monstrous
 from fascicle.sites.markup_guards import is_too_deep
-from fascicle.sites.plain_text import MARKUP_SHARE, plain_line, storable
+from fascicle.sites.plain_text import plain_line, storable
 
 _TAGS = {
     *("p", "br", "hr", "b", "strong", "i", "em", "u", "s", "del", "ins", "sub", "sup", "small"),
@@ -67,9 +67,11 @@ def sanitised_article(html: str) -> str | None:
 
 def plain_html(html: str) -> str | None:
     """The words alone, as HTML, of what is not to be parsed; None when there are none."""
-    spaced = html[: _LONGEST_PLAIN * MARKUP_SHARE].replace("<", " <")
-    words = storable(unescape(plain_line(spaced, longest=_LONGEST_PLAIN)))
-    return escape(words, quote=False) or None
+    # What stands before the words may be long, and the cut may be in the middle of a tag.
+    seen = html[:_LONGEST_ARTICLE]
+    seen = seen[: seen.rfind("<")] if seen.rfind("<") > seen.rfind(">") else seen
+    line = plain_line(seen.replace("<", " <"), longest=_LONGEST_ARTICLE)[:_LONGEST_PLAIN]
+    return escape(storable(unescape(line)), quote=False) or None
 
 
 def would_grow(html: str) -> bool:

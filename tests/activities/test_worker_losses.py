@@ -59,7 +59,8 @@ class Polls:
         self.now += timedelta(minutes=5)
         error = ErrorRecord(error_type="TimeoutError", error_code=code, message="No worker.", retryable=True)
         failure = PollFailure(source_id=source_id, now=self.now, error=error, attempts=1)
-        facts: SourceFacts = await ActivityEnvironment().run(self.desk.record_poll_failure, failure)
+        facts = await ActivityEnvironment().run(self.desk.record_poll_failure, failure)
+        assert facts is not None
         return facts
 
 
