@@ -8,13 +8,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio.common import MetricMeter
 from temporalio.testing import ActivityEnvironment
 
-from activities.by_queue import poll_policy
+from activities.by_queue import activities_by_queue, poll_policy
+from activities.fic import FicFailureInput
 from activities.metrics import Metrics
 from activities.source import PollFailure, SourceActivities, SourceFacts
 from activities.worker_losses import LOST_AGAIN, WORKER_LOST, noted_poll
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
+from fascicle.domain.fic import FicKind, FicRef
+from fascicle.domain.names import MAIN_QUEUE
+from fascicle.storage import fic_job, source_loss
 from fascicle.storage import source as sources
-from fascicle.storage import source_loss
 from fascicle.storage.database import transaction
 from fascicle.storage.source import Source
 from tests.harness import Harness
@@ -140,3 +143,21 @@ async def test_c2_a_watched_source_that_is_not_suspected_costs_no_note(polls: Po
     assert [row["poll_begun_at"] is None for row in begun] == [True, False]
     [after] = await polls.stand.rows("select poll_begun_at from source where id = :id", id=source_id)
     assert after["poll_begun_at"] is None
+
+
+async def test_x2_a_fic_that_ends_the_worker_again_and_again_fails_in_the_end(harness: Harness) -> None:
+    work = FicRef(site="ao3", kind=FicKind.WORK, id="12", url="https://archiveofourown.org/works/12")
+    ours = activities_by_queue(harness.client, harness.dependencies, Metrics(MetricMeter.noop))[MAIN_QUEUE]
+    record = next(activity for activity in ours if activity.__name__ == "record_fic_failure")
+    error = ErrorRecord(error_type="Lost", error_code=WORKER_LOST, message="No worker.", retryable=True)
+    async with transaction(harness.dependencies.engine) as connection:
+        await fic_job.open_job(connection, work, NOW)
+    seen = []
+    for n in range(6):
+        failure = FicFailureInput(key=work.key, round=1, error=error, now=NOW + timedelta(minutes=n))
+        await ActivityEnvironment().run(record, failure)
+        [job] = await harness.rows("select state, attempts, error_code from fic_job")
+        seen.append((job["state"], job["attempts"], job["error_code"]))
+    waiting = [("pending", 0, None)] * 3
+    counted = [("pending", 1, WORKER_LOST), ("pending", 2, WORKER_LOST), ("error", 3, WORKER_LOST)]
+    assert seen == waiting + counted

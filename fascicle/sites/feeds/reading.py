@@ -26,7 +26,11 @@ def read_feed(
 
 def read_entry(body: bytes) -> Entry:
     """One entry, as JSON, that was stored as its feed had it."""
-    return _Sanitiser().harmless(Entry.model_validate_json(body))
+    return harmless_entry(Entry.model_validate_json(body))
+
+
+def harmless_entry(entry: Entry) -> Entry:
+    return _Sanitiser().harmless(entry)
 
 
 class _Sanitiser:
