@@ -17,6 +17,7 @@ from activities.keyed_chapters import keyed_chapters
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep
 from activities.source import SourceFacts, Wait, as_wait, record_success
+from activities.worker_losses import noted_poll
 from fascicle.domain.chapter import ListedChapter, ListingPage, Upload, is_news
 from fascicle.domain.errors import MustWait, RetryableError
 from fascicle.domain.gaps import describe
@@ -127,7 +128,8 @@ class BackfillActivities:
             if source is None or source.removed_at is not None:
                 return BackfillResult(gone=True)
             try:
-                finished = await self._read_and_store(source, progress)
+                async with noted_poll(self._engine, source, watched=False):
+                    finished = await self._read_and_store(source, progress)
             except MustWait as wait:
                 return BackfillResult(wait=as_wait(wait), progress=progress)
             if not finished:

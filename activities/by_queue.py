@@ -170,7 +170,7 @@ def feed_books(settings: Settings) -> FeedBooks:
 
 def _fic_activities(client: Client, dependencies: Dependencies, metrics: Metrics) -> FicActivities:
     planner = FicPlanner(dependencies.engine, fic_policy(dependencies.settings))
-    reader = Reader(dependencies.other_fics, dependencies.settings.ship_rules)
+    reader = Reader(dependencies.ao3, dependencies.other_fics, dependencies.settings.ship_rules)
     return FicActivities(
         dependencies.engine,
         client,

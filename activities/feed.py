@@ -25,6 +25,7 @@ from activities.source import (
     failed_run,
     watched,
 )
+from activities.worker_losses import noted_poll
 from fascicle.domain.cadence import Plan
 from fascicle.domain.errors import ErrorRecord, FascicleError, MustWait, PermanentError
 from fascicle.domain.feed import NOBODY_READS, ParsedFeed
@@ -90,7 +91,9 @@ class FeedActivities:
                 return PollResult(facts=_facts(look), pause=NOBODY_READS, told="nobody reads it")
             await_next_check(source, poll)
             try:
-                return watched(poll, await self._poll(look))
+                async with noted_poll(self._engine, source, watched=poll.watch is not None):
+                    result = await self._poll(look)
+                return watched(poll, result)
             except MustWait as wait:
                 self._metrics.count_poll(FEED_SITE, "wait")
                 await self._note_refusal(look, wait)
@@ -140,6 +143,8 @@ class FeedActivities:
             return StoreItemResult(error=record)
 
     async def _store_buried(self, buried: BuriedEntry, now: datetime) -> list[EnrichItemInput]:
+        harmless = await self._feeds.harmless(buried.entry)
+        buried = buried.model_copy(update={"entry": harmless})
         async with transaction(self._engine) as connection:
             feed = await feeds.locked(connection, buried.source_id)
             if feed is None:

@@ -16,7 +16,7 @@ from fascicle.domain.feed_news import Judged, Judgement, Verdict, all_keys, judg
 from fascicle.domain.names import item_workflow_id
 from fascicle.domain.urls import bare_host
 from fascicle.runtime.logs import get_logger
-from fascicle.sites.sanitise import plain_line, sanitised_article, storable
+from fascicle.sites.plain_text import plain_line, storable
 from fascicle.storage import dead_letter
 from fascicle.storage import feed as feeds
 from fascicle.storage import item as items
@@ -60,7 +60,7 @@ Prepare = Callable[[Judged, Feed, bool], ItemRow]
 
 
 class FeedStore:
-    """`prepare` makes an entry harmless; `enrich`: pages behind new items are to be looked at."""
+    """`prepare` makes a row of an entry; `enrich`: pages behind new items are to be looked at."""
 
     def __init__(self, *, enrich: bool, prepare: Prepare | None = None) -> None:
         self._enrich = enrich
@@ -258,12 +258,10 @@ def storable_entry(entry: Entry) -> Entry:
 
 
 def prepared(judged: Judged, feed: Feed, claims_url: bool) -> ItemRow:
-    """An entry as it is stored; HTML is made harmless here, as the last thing before."""
+    """An entry as it is stored; the process that parsed it has made its HTML harmless."""
     listed, entry = judged.listed, judged.listed.entry
     url = canonical_url(entry.url) if entry.url else None
     provider = _provider(judged)
-    summary = sanitised_article(entry.summary) if entry.summary else None
-    content = sanitised_article(entry.content) if entry.content else None
     return ItemRow(
         key=storable(listed.key),
         url_key=listed.url_key,
@@ -272,8 +270,8 @@ def prepared(judged: Judged, feed: Feed, claims_url: bool) -> ItemRow:
         published_at=entry.published_at,
         title=_title(entry),
         url=url,
-        summary=summary,
-        content=content if content != summary else None,
+        summary=entry.summary,
+        content=entry.content if entry.content != entry.summary else None,
         author=_line(entry.author),
         image_url=canonical_or_none(entry.image_url),
         media_url=canonical_or_none(entry.media_url),

@@ -15,6 +15,7 @@ from activities.fic_result import NOT_ITS_FAULT, Reader, conclude, fic_code, fir
 from activities.fic_turn import call_next
 from activities.heartbeat import heartbeating
 from activities.metrics import Metrics
+from activities.worker_losses import LOSSES_UNTIL_FAILURE, WORKER_LOST
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import ErrorRecord, MustWait, PermanentError, UsageError
 from fascicle.domain.fic import FINISHED, Fic, FicCode, FicRef, FicView, JobState, SeriesPage
@@ -255,12 +256,20 @@ class FicActivities:
         """Another attempt later, or the end."""
         error = failure.error
         step = FicStepInput(key=failure.key, round=failure.round, now=failure.now)
-        if error.error_code in NOT_ITS_FAULT:
+        if error.error_code in NOT_ITS_FAULT and not await self._is_lost_again(step, error):
             await self._after_our_fault(step, error.error_code)
         else:
             code = fic_code(error.error_code, retryable=error.retryable)
             await self._count(step, code, error.message, None, final=not error.retryable)
         return await self._plan(failure.key, failure.now)
+
+    async def _is_lost_again(self, step: FicStepInput, error: ErrorRecord) -> bool:
+        """A worker that ends each time it reads this fic: that counts against the fic in the end."""
+        if error.error_code != WORKER_LOST:
+            return False
+        async with transaction(self._engine) as connection:
+            losses = await jobs.count_loss(connection, step.key, step.round)
+        return losses > LOSSES_UNTIL_FAILURE
 
     async def _after_our_fault(self, step: FicStepInput, code: str) -> None:
         """No attempt of the fic's: it is tried again until it expires."""

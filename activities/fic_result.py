@@ -10,7 +10,7 @@ from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import Blurb, Fic, FicCode, FicKind, FicRef, JobState, SeriesPage, WorkResult
 from fascicle.domain.ship_rule import ShipRules, judge
 from fascicle.runtime.ship_rules import load_ship_rules
-from fascicle.sites.fic import OtherFicSites
+from fascicle.sites.fic import Ao3, OtherFicSites
 from fascicle.storage import fic as fics
 
 # What went wrong here, not there; of these, what says nothing about the page.
@@ -30,16 +30,14 @@ class Conclusion:
 class Reader:
     """Pages that a person saved, and the rules as the file has them now."""
 
-    def __init__(self, others: OtherFicSites, rules_file: Path) -> None:
+    def __init__(self, ao3: Ao3, others: OtherFicSites, rules_file: Path) -> None:
+        self._ao3 = ao3
         self._others = others
         self._rules_file = rules_file
 
     async def read_saved(self, ref: FicRef, body: bytes) -> Fic | SeriesPage:
-        if ref.site != "ao3":
-            return await self._others.read_saved(ref, body)
-        from fascicle.sites.ao3 import read_page
-
-        return read_page(body, ref)
+        site = self._ao3 if ref.site == "ao3" else self._others
+        return await site.read_saved(ref, body)
 
     def rules(self) -> ShipRules:
         return load_ship_rules(self._rules_file)

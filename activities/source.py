@@ -13,6 +13,7 @@ from activities.looking_after import EnrichItemInput
 from activities.metrics import Metrics
 from activities.next_check import PollPolicy, is_missed_by_sweep, next_check
 from activities.watch import Watch, is_first_attempt, look_again, time_of_attempt
+from activities.worker_losses import WORKER_LOST, as_failure, noted_poll
 from fascicle.domain import breaker
 from fascicle.domain.breaker import BreakerState, Circuit
 from fascicle.domain.cadence import Cadence, Plan, cadence_of
@@ -22,7 +23,7 @@ from fascicle.domain.names import source_workflow_id
 from fascicle.domain.urls import page_host
 from fascicle.sites.base import Sites
 from fascicle.storage import chapter as chapters
-from fascicle.storage import dead_letter
+from fascicle.storage import dead_letter, source_loss
 from fascicle.storage import notification as notifications
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
@@ -31,7 +32,7 @@ from fascicle.storage.run import Run
 from fascicle.storage.source import Source
 
 # Failures of ours must not open the circuit of a source that did nothing wrong.
-_OUR_OWN_FAULTS = ("database_down", "worker_lost")
+_OUR_OWN_FAULTS = ("database_down", WORKER_LOST)
 _AFTER_OUR_OWN_FAULT = timedelta(seconds=30)
 # One chapter may have thousands of uploads; the complete listing stores those that do not fit a message.
 UPLOADS_PER_CHILD = 50
@@ -135,7 +136,11 @@ class SourceActivities:
             if source is None or source.removed_at is not None:
                 return PollResult(gone=True)
             await_next_check(source, poll)
-            result = await self._poll(source, poll)
+            try:
+                async with noted_poll(self._engine, source, watched=poll.watch is not None):
+                    result = await self._poll(source, poll)
+            except MustWait as wait:
+                result = PollResult(wait=as_wait(wait), facts=facts_meanwhile(source, poll.now))
         if not result.bulk:  # reading the whole list is counted where it is done
             self._metrics.count_poll(source.site, _outcome(result))
         return watched(poll, result)
@@ -146,10 +151,7 @@ class SourceActivities:
         # The sweep's news are fetched first: a listing would store, in a batch, what a child is to tell.
         if source.first_synced_at is None or (not poll.woken and self._complete_listing_due(source, now)):
             return everything
-        try:
-            new = await self._look_for_new(source, now)
-        except MustWait as wait:
-            return PollResult(wait=as_wait(wait), facts=facts_meanwhile(source, now))
+        new = await self._look_for_new(source, now)
         if len(new) > self._policy.children_per_poll:
             return everything
         missed = not poll.woken and is_missed_by_sweep(source, self._policy, now, new)
@@ -178,6 +180,9 @@ class SourceActivities:
                 return None
             if source.last_checked_at == failure.now:  # counted, but whoever did so died before saying so
                 return _facts_as_noted(source, failure.now)
+            if failure.error.error_code == WORKER_LOST:
+                losses = await source_loss.count_loss(connection, source.id)
+                failure = failure.model_copy(update={"error": as_failure(failure.error, losses)})
             state, plan = await self._after_failure(connection, source, failure)
             # What the site refused for now has its row already, one for each refusal.
             if source.is_feed and failure.error.error_type != MustWait.__name__:

@@ -9,7 +9,7 @@ import typer
 
 from fascicle.domain.errors import FascicleError
 from fascicle.domain.names import TASK_QUEUES
-from fascicle.runtime.dependencies import build_sites, standalone_http
+from fascicle.runtime.dependencies import build_sandbox, build_sites, standalone_http
 from fascicle.runtime.disk_space import LOW_BYTES, free_bytes
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings
@@ -87,8 +87,8 @@ def _examine_disk(settings: Settings) -> dict[str, str]:
 
 
 async def _examine_adapters(settings: Settings) -> dict[str, str]:
-    async with standalone_http(settings) as http:
-        sites = build_sites(settings, http)
+    async with standalone_http(settings) as http, build_sandbox(settings) as sandbox:
+        sites = build_sites(settings, http, sandbox)
     if sites.broken:
         return _check("adapters", False, "\n".join(adapter.error for adapter in sites.broken))
     return _check("adapters", True, f"sites: {', '.join(sites.names)}")

@@ -7,8 +7,7 @@ import typer
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.feed import ParsedFeed
-from fascicle.runtime.dependencies import standalone_http
-from fascicle.sites.feeds import parse_feed
+from fascicle.runtime.dependencies import build_sandbox, standalone_http
 from fascicle.sites.feeds.client import Feeds
 from fascicle.sites.feeds.reader import FeedReader
 from starter.context import check_is_text, effective_settings, run
@@ -31,7 +30,7 @@ def preview(
 
     async def command() -> None:
         check_is_text(feed)
-        found = await _fetched(feed) if _is_address(feed) else _saved(Path(feed))
+        found = await (_fetched(feed) if _is_address(feed) else _saved(Path(feed)))
         print_json(found) if as_json else _show(found)
 
     run(command, as_json=as_json)
@@ -41,23 +40,22 @@ def _is_address(text: str) -> bool:
     return "://" in text or text.startswith("feed:")
 
 
-def _saved(file: Path) -> dict[str, Any]:
+async def _saved(file: Path) -> dict[str, Any]:
+    address = file.absolute().as_uri()  # noqa: ASYNC240 - a command, with nothing beside it
     try:
         body = content_of(file, most=_LARGEST, what="feed")
     except UsageError as error:
         raise UsageError(error.code, f"{error.message} Addresses begin with https://.") from error
-    return _facts(parse_feed(body, url=file.absolute().as_uri()))
+    async with build_sandbox(effective_settings()) as sandbox:
+        return _facts(await FeedReader(sandbox).read(body, url=address))
 
 
 async def _fetched(url: str) -> dict[str, Any]:
     settings, address = effective_settings(), feed_address(url)
-    reader = FeedReader(0, max_entries=settings.feed_max_entries)
-    async with standalone_http(settings) as http:
+    async with standalone_http(settings) as http, build_sandbox(settings) as sandbox:
+        reader = FeedReader(sandbox, max_entries=settings.feed_max_entries)
         feeds = Feeds(http, reader, gate=settings.feed_gate, youtube=settings.youtube_url)
-        try:
-            found = await patiently(lambda: feeds.find(address), print_note)
-        finally:
-            await reader.close()
+        found = await patiently(lambda: feeds.find(address), print_note)
     return {"url": found.address, **_facts(found.parsed)}
 
 
@@ -77,6 +75,7 @@ def _notes(parsed: ParsedFeed) -> list[str]:
         f"{parsed.skipped} entries are empty: they are left out": parsed.skipped,
         f"{left} more entries are doubles, or more than are read of one document": left > 0,
         f"it says that it has moved to {parsed.moved_to}": parsed.moved_to,
+        parsed.note: parsed.note,
     }
     return [note for note, applies in notes.items() if applies]
 

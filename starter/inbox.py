@@ -193,7 +193,7 @@ def _length(row: dict[str, Any]) -> str | None:
 
 
 def _show(row: dict[str, Any]) -> None:
-    from fascicle.sites.sanitise import plain_line
+    from fascicle.sites.plain_text import plain_line
 
     seen = row.pop("seen")
     for name in ("summary", "content"):

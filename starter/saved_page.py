@@ -28,9 +28,11 @@ async def read_saved(body: bytes, ref: FicRef) -> Fic | SeriesPage:
     if ref.kind is FicKind.NEEDS_LOOKUP:
         raise UsageError("needs_lookup", "That is one part of a work. Give the address of the work itself.")
     if ref.site == "ao3":
-        from fascicle.sites.ao3 import read_page
+        from fascicle.sandbox import Sandbox
+        from fascicle.sites.fic import read_archive_page
 
-        return read_page(body, ref)
+        async with Sandbox(processes=1) as sandbox:
+            return await read_archive_page(sandbox, ref, body)
     from fascicle.sites.fanficfare import FanFicFare
 
     async with FanFicFare(processes=1) as reader:

@@ -13,7 +13,13 @@ from fascicle.domain.chapter_key import assign_keys
 from fascicle.domain.chapter_title import key_of_title
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.dependencies import Dependencies, build_sites, standalone_http, surroundings
+from fascicle.runtime.dependencies import (
+    Dependencies,
+    build_sandbox,
+    build_sites,
+    standalone_http,
+    surroundings,
+)
 from fascicle.runtime.settings import Settings
 from fascicle.storage import fic_job
 from fascicle.storage import gate as gates
@@ -45,8 +51,8 @@ def list_sites(as_json: AsJson = False) -> None:
 
     async def command() -> None:
         settings = effective_settings()
-        async with standalone_http(settings) as http:
-            rows = list(_listed(build_sites(settings, http)))
+        async with standalone_http(settings) as http, build_sandbox(settings) as sandbox:
+            rows = list(_listed(build_sites(settings, http, sandbox)))
         if as_json:
             print_json(rows)
         else:
@@ -68,8 +74,8 @@ def try_adapter(
     async def command() -> None:
         parse_http_url(url)
         settings = effective_settings()
-        async with _http(settings) as http:
-            site = build_site(http, file, surroundings(settings))
+        async with _http(settings) as http, build_sandbox(settings) as sandbox:
+            site = build_site(http, sandbox, file, surroundings(settings))
             key = site.recognise(url)
             if key is None:
                 raise UsageError(

@@ -23,6 +23,7 @@ from xdist.scheduler import LoadFileScheduling
 from fascicle.domain.names import SEARCH_ATTRIBUTES
 from fascicle.runtime.correlation import CorrelationInterceptor
 from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
+from fascicle.sandbox import Sandbox
 from fascicle.storage.database import open_engine, upgrade
 from simulator.server import RunningSimulator
 from tests.databases import Databases
@@ -234,17 +235,25 @@ def overrides() -> dict[str, Any]:
     return {}
 
 
+@pytest.fixture(scope="session")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """To start one of its processes takes half a second, so all tests share them."""
+    async with Sandbox(1) as opened:
+        yield opened
+
+
 @pytest.fixture
 async def harness(
     database_url: str,
     client: Client,
     simulator: RunningSimulator,
     overrides: dict[str, Any],
+    sandbox: Sandbox,
     tmp_path: Path,
 ) -> AsyncIterator[Harness]:
     """Everything but workers: for tests that start and stop them."""
     settings = settings_for(database_url, simulator, **{"files_dir": tmp_path / "files", **overrides})
-    async with open_harness(settings, client, simulator) as opened:
+    async with open_harness(settings, client, simulator, sandbox) as opened:
         yield opened
 
 

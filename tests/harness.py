@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from activities.metrics import Metrics
 from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.settings import Settings
+from fascicle.sandbox import Sandbox
 from fascicle.storage import library
 from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
@@ -91,11 +92,9 @@ def settings_for(database_url: str, simulator: RunningSimulator, **overrides: An
         "spotify_url": simulator.site_url("spotify"),
         "soundcloud_url": simulator.site_url("soundcloud"),
         "feed_interval_seconds": 0,
-        "feed_processes": 0,
         "enrich": False,
         "enrich_interval_seconds": 0,
         "article_interval_seconds": 0,
-        "article_processes": 0,
         "retry_base_delay_ms": 20,
         "retry_max_delay_ms": 200,
         "fic_interval_seconds": 0,
@@ -132,6 +131,10 @@ class Harness:
         finally:
             await shut_down(running)
             await asyncio.gather(*tasks)
+
+    def another(self, settings: Settings) -> AbstractAsyncContextManager["Harness"]:
+        """The same with other settings."""
+        return open_harness(settings, self.client, self.simulator, self.dependencies.sandbox)
 
     def series(self, title: str = "Lanterns", chapters: int = 3, **spec: Any) -> Series:
         return self.simulator.world.add_series(SeriesSpec(title=title, chapters=chapters, **spec))
@@ -223,9 +226,10 @@ class Harness:
 
 @asynccontextmanager
 async def open_harness(
-    settings: Settings, client: Client, simulator: RunningSimulator
+    settings: Settings, client: Client, simulator: RunningSimulator, sandbox: Sandbox | None = None
 ) -> AsyncIterator[Harness]:
-    async with open_dependencies(settings) as dependencies:
+    """`sandbox`: the session's, whose processes run already."""
+    async with open_dependencies(settings, sandbox=sandbox) as dependencies:
         yield Harness(dependencies, client, simulator)
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.feed_items import FeedStore, Stored
 from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
+from fascicle.sites.feeds.reading import harmless_entry
 from fascicle.storage import feed as feeds
 from fascicle.storage import library
 from fascicle.storage import subscription as subscriptions
@@ -31,7 +32,8 @@ class Newsstand:
         return source_id
 
     async def read(self, source_id: str, *entries: Entry, store: FeedStore | None = None) -> Stored:
-        parsed = ParsedFeed(kind=FeedKind.RSS, format="rss20", entries=list(entries))
+        harmless = [harmless_entry(entry) for entry in entries]
+        parsed = ParsedFeed(kind=FeedKind.RSS, format="rss20", entries=harmless)
         return await self.read_document(source_id, parsed, store or FeedStore(enrich=True))
 
     async def read_document(
@@ -65,6 +67,10 @@ class Newsstand:
     async def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
         async with transaction(self.engine) as connection:
             return [dict(row) for row in (await connection.execute(text(sql), parameters)).mappings()]
+
+    async def execute(self, sql: str) -> None:
+        async with transaction(self.engine) as connection:
+            await connection.execute(text(sql))
 
     async def count(self, table: str) -> int:
         return int((await self.rows(f"select count(*) as n from {table}"))[0]["n"])

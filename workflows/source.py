@@ -8,7 +8,7 @@ from temporalio.common import SearchAttributeKey
 # Passed through, the helpers too: the sandbox runs what it imports anew for each workflow, models included.
 with workflow.unsafe.imports_passed_through():
     from activities.backfill import BackfillProgress, BackfillResult
-    from activities.source import SourceFacts
+    from activities.source import SourceFacts, Wait
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import WAKE_SIGNAL, WATCHED_SOURCES
@@ -26,6 +26,8 @@ with workflow.unsafe.imports_passed_through():
 
 # Temporal refuses an id it remembers as done; if the database says otherwise twice, the batch stores it.
 REFUSED_STARTS_BEFORE_BATCH = 2
+# The source is to stop or pause instead.
+NOT_NOW = Wait(seconds=0, reason="interrupted", refused=False)
 # Long histories are slow to replay, and after an outage all are replayed at once.
 LONGEST_HISTORY = 250
 
@@ -250,8 +252,9 @@ class SourceWorkflow:
         progress: BackfillProgress | None = None
         refusals = 0
         while True:
-            result = await self._calls.backfill(
-                self._children.priority(), progress, probing=self._look.is_probing()
+            result = await self._look.unless_interrupted(
+                self._calls.backfill(self._children.priority(), progress, probing=self._look.is_probing()),
+                BackfillResult(wait=NOT_NOW),
             )
             progress = result.progress
             if result.unfinished:

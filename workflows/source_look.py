@@ -1,11 +1,13 @@
 """A source's look at its site: once or again and again, with its waits and what is left of its attempts."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from activities.source import PollResult, Wait
@@ -13,12 +15,14 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.breaker import Circuit
     from fascicle.domain.errors import ErrorRecord
     from fascicle.domain.harmless_text import for_web_ui
-    from fascicle.domain.names import PATIENT_WAITS, WATCHED_SOURCES
+    from fascicle.domain.names import PATIENT_WAITS, PAUSE_ENDS_POLL, WATCHED_SOURCES
     from workflows import policies
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
     from workflows.source_state import SourceState, Wishes
 
+T = TypeVar("T")
+U = TypeVar("U")
 # A site that refuses this often in one poll is failing, however politely it says so.
 MOST_REFUSALS = 20
 # A poll that failed is not tried again at once where the next one is this near.
@@ -114,14 +118,37 @@ class SourceLook:
         except GaveUp as again:
             raise GaveUp(again.error, failure.attempts + again.attempts) from again
 
-    async def _look_once(self, policy: RetryPolicy | None = None) -> PollResult:
+    async def _look_once(self, policy: RetryPolicy | None = None) -> PollResult | None:
         self._state.count_poll(workflow.now())
-        return await self._calls.poll(
-            self._children.priority(),
-            probing=self.is_probing(),
-            woken=self._state.woken,
-            policy=policy or (policies.PROBE if self._is_next_near() else policies.POLL),
+        return await self.unless_interrupted(
+            self._calls.poll(
+                self._children.priority(),
+                probing=self.is_probing(),
+                woken=self._state.woken,
+                policy=policy or (policies.PROBE if self._is_next_near() else policies.POLL),
+            ),
+            None,
         )
+
+    async def unless_interrupted(self, reading: Coroutine[Any, Any, T], interrupted: U) -> T | U:
+        """`interrupted`: the result where the source is to stop or pause. A poll that ends the worker
+        is repeated for a long time."""
+        if workflow.patched(PAUSE_ENDS_POLL):
+            return await self._until_interrupted(asyncio.create_task(reading), interrupted)
+        else:  # noqa: RET505 - so that the outline shows what the patch guards
+            return await reading
+
+    async def _until_interrupted(self, reading: asyncio.Task[T], interrupted: U) -> T | U:
+        await workflow.wait_condition(lambda: reading.done() or self._wishes.interrupt())
+        is_over = reading.done()
+        if not is_over:
+            reading.cancel()
+        try:
+            return await reading
+        except ActivityError as error:
+            if not is_over and is_cancelled_exception(error):
+                return interrupted
+            raise
 
     def _is_next_near(self) -> bool:
         every = self._state.every_seconds

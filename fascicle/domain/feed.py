@@ -34,7 +34,7 @@ class ItemState(StrEnum):
 
 
 class Entry(BaseModel):
-    """One entry of a feed, read but not yet sanitised."""
+    """One entry of a feed. The parsing process sanitises its HTML as the last step."""
 
     key: str
     """Its id within the feed: unique in the document, the same at every reading of it."""
@@ -43,7 +43,7 @@ class Entry(BaseModel):
     url: str | None = None
     title: str = ""
     summary: str | None = None
-    """HTML as the feed has it; sanitised as the last step before storing."""
+    """HTML, as `content`."""
     content: str | None = None
     author: str | None = None
     published_at: Instant = None
@@ -57,6 +57,8 @@ class Entry(BaseModel):
     provider: str | None = None
     """Whose id `provider_item_id` is: `youtube`, `podcast`; None: it is known by its address alone."""
     provider_item_id: str | None = None
+    content_hash: str = ""
+    """Of what the feed itself says: sanitising may change from one version to the next, and is no edit."""
 
 
 class ParsedFeed(BaseModel):
@@ -75,6 +77,8 @@ class ParsedFeed(BaseModel):
     """As many as the document has; `entries` may be fewer."""
     skipped: int = 0
     """Entries with nothing in them: no id, no address, no words."""
+    note: str = ""
+    """What was done without, and why; for people."""
 
 
 class FeedLink(BaseModel):

@@ -90,7 +90,7 @@ def listed_entry(entry: Entry) -> Listed:
         key=entry.key,
         url_key=url_key(entry.url) if entry.url else None,
         title_key=title_key(entry.title),
-        content_hash=content_hash(entry),
+        content_hash=entry.content_hash or content_hash(entry),
     )
 
 

@@ -44,6 +44,7 @@ NOTHING_NEW = "nothing_new"
 # Changes of workflows that old histories do not know (docs/upgrading.md).
 PATIENT_WAITS = "patient-waits"
 WATCHED_SOURCES = "watched-sources"
+PAUSE_ENDS_POLL = "pause-ends-poll"
 STORED_AND_TOLD = "stored-and-told"
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.

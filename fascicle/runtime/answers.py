@@ -14,6 +14,7 @@ from fascicle.domain.errors import MustWait, PermanentError, RetryableError
 from fascicle.domain.harmless_text import one_line
 from fascicle.domain.instants import mail_date
 from fascicle.domain.urls import place
+from fascicle.runtime.answered_json import parsed_json
 
 # Without a word from the site: how long a ban (403) keeps us away, and the most we let any site dictate.
 _BAN_SECONDS = 900.0
@@ -40,16 +41,8 @@ class Answer:
         return self.status == 304
 
     def json(self) -> Any:
-        """The body as JSON. Garbage is retryable: sites answer an HTML page for a minute and recover."""
-        try:
-            return orjson.loads(self.body)
-        except orjson.JSONDecodeError as error:
-            start = self.body[:60].decode("utf-8", "replace")
-            raise RetryableError(
-                "bad_answer",
-                f"{self.place} answered something that is not JSON: {start!r}",
-                http_status=self.status,
-            ) from error
+        """The body as JSON."""
+        return parsed_json(self.body, self.place, self.status)
 
 
 def raise_for_status(answer: Answer) -> None:

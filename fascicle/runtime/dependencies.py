@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fascicle.runtime.http import GateBook, HouseGate, HttpClient
     from fascicle.runtime.notifier import Notifier
     from fascicle.runtime.tokens import Tokens
+    from fascicle.sandbox import Sandbox
     from fascicle.sites.articles import Articles, Firecrawl
     from fascicle.sites.base import ChapterSite, Sites
     from fascicle.sites.declarative import Surroundings
@@ -50,13 +51,15 @@ class Dependencies:
         clock: Clock,
         cleanup: AsyncExitStack,
         gate_watch: "GateWatch | None" = None,
+        sandbox: "Sandbox | None" = None,
     ) -> None:
-        """`cleanup` closes the parts that were built, the last one first."""
+        """`cleanup` closes the parts that were built, the last one first. `sandbox`: a shared one."""
         self.settings = settings
         self.engine = engine
         self.clock = clock
         self._cleanup = cleanup
         self._gate_watch = gate_watch
+        self._shared_sandbox = sandbox
 
     @cached_property
     def http(self) -> "HttpClient":
@@ -66,7 +69,15 @@ class Dependencies:
 
     @cached_property
     def sites(self) -> "Sites":
-        return build_sites(self.settings, self.http)
+        return build_sites(self.settings, self.http, self.sandbox)
+
+    @cached_property
+    def sandbox(self) -> "Sandbox":
+        if self._shared_sandbox is not None:
+            return self._shared_sandbox
+        sandbox = build_sandbox(self.settings)
+        self._cleanup.push_async_callback(sandbox.close)
+        return sandbox
 
     @cached_property
     def notifier(self) -> "Notifier":
@@ -111,7 +122,7 @@ class Dependencies:
     def ao3(self) -> "Ao3":
         from fascicle.sites.fic import Ao3
 
-        return Ao3(self.http, base_url=self.settings.ao3_url, policy=self.settings.ao3_gate)
+        return Ao3(self.http, self.sandbox, base_url=self.settings.ao3_url, policy=self.settings.ao3_gate)
 
     @cached_property
     def other_fics(self) -> "OtherFicSites":
@@ -136,21 +147,16 @@ class Dependencies:
         from fascicle.sites.feeds.reader import FeedReader
 
         http, settings = self.http, self.settings
-        reader = FeedReader(settings.feed_processes, max_entries=settings.feed_max_entries)
-        self._cleanup.push_async_callback(reader.close)
+        reader = FeedReader(self.sandbox, max_entries=settings.feed_max_entries)
         return Feeds(http, reader, gate=settings.feed_gate, youtube=settings.youtube_url)
 
     @cached_property
     def pages(self) -> "Pages":
-        pages = _pages(self.settings, self.http)
-        self._cleanup.push_async_callback(pages.close)
-        return pages
+        return _pages(self.settings, self.http, self.sandbox)
 
     @cached_property
     def articles(self) -> "Articles":
-        articles = build_articles(self.settings, self.http, self._services)
-        self._cleanup.push_async_callback(articles.close)
-        return articles
+        return build_articles(self.settings, self.http, self._services, self.sandbox)
 
     @cached_property
     def language_model(self) -> "LanguageModel | None":
@@ -180,6 +186,7 @@ async def open_dependencies(
     *,
     clock: Clock = utc_now,
     gate_watch: "GateWatch | None" = None,
+    sandbox: "Sandbox | None" = None,
     only_reads: bool = False,
 ) -> AsyncIterator[Dependencies]:
     """Everything, closed again at the end. Opens no connection yet: each is made at first use.
@@ -197,7 +204,7 @@ async def open_dependencies(
     engine = open_reading_engine(url) if only_reads else open_engine(url, pool_size=settings.database_pool)
     async with AsyncExitStack() as cleanup:
         cleanup.push_async_callback(engine.dispose)
-        yield Dependencies(settings, engine, clock, cleanup, gate_watch)
+        yield Dependencies(settings, engine, clock, cleanup, gate_watch, sandbox)
 
 
 @asynccontextmanager
@@ -221,10 +228,17 @@ async def standalone_articles(settings: Settings) -> "AsyncIterator[Articles]":
     async with standalone_http(settings) as http:
         services = _services_client(settings, LocalGates())
         try:
-            async with build_articles(settings, http, services) as articles:
-                yield articles
+            async with build_sandbox(settings) as sandbox:
+                yield build_articles(settings, http, services, sandbox)
         finally:
             await services.aclose()
+
+
+def build_sandbox(settings: Settings) -> "Sandbox":
+    """The processes that parse strangers' documents, of whatever kind: as many as the larger setting says."""
+    from fascicle.sandbox import Sandbox
+
+    return Sandbox(max(1, settings.feed_processes, settings.article_processes))
 
 
 def archive_gate(settings: Settings) -> "HouseGate":
@@ -283,26 +297,28 @@ def _http_client(
     )
 
 
-def _pages(settings: Settings, http: "HttpClient") -> "Pages":
+def _pages(settings: Settings, http: "HttpClient", sandbox: "Sandbox") -> "Pages":
     from fascicle.sites.pages import Pages
 
     return Pages(
         http,
+        sandbox,
         gate=settings.page_gate,
         youtube=settings.youtube_url,
         spotify=settings.spotify_url,
         soundcloud=settings.soundcloud_url,
-        processes=settings.feed_processes,
     )
 
 
-def build_articles(settings: Settings, http: "HttpClient", services: "HttpClient") -> "Articles":
+def build_articles(
+    settings: Settings, http: "HttpClient", services: "HttpClient", sandbox: "Sandbox"
+) -> "Articles":
     from fascicle.sites.articles import Articles
 
     return Articles(
         http,
+        sandbox,
         gate=settings.article_gate,
-        processes=settings.article_processes,
         min_words=settings.article_min_words,
         firecrawl=_firecrawl(settings, http, services),
     )
@@ -381,7 +397,7 @@ def surroundings(settings: Settings) -> "Surroundings":
     return Surroundings(settings.site_variables, HostGuard(settings.allow_hosts))
 
 
-def build_sites(settings: Settings, http: "HttpClient") -> "Sites":
+def build_sites(settings: Settings, http: "HttpClient", sandbox: "Sandbox") -> "Sites":
     """The sites that are programmed, and those that files describe; broken files are noted, not fatal."""
     from fascicle.sites.base import Sites
     from fascicle.sites.declarative import load_folder
@@ -395,9 +411,12 @@ def build_sites(settings: Settings, http: "HttpClient") -> "Sites":
             http, base_url=settings.mangaplus_url, interval_seconds=settings.mangaplus_interval_seconds
         ),
         WeebCentral(
-            http, base_url=settings.weebcentral_url, interval_seconds=settings.weebcentral_interval_seconds
+            http,
+            sandbox,
+            base_url=settings.weebcentral_url,
+            interval_seconds=settings.weebcentral_interval_seconds,
         ),
     ]
     taken = [site.name for site in programmed]
-    described, broken = load_folder(http, settings.sites_dir, surroundings(settings), taken=taken)
+    described, broken = load_folder(http, sandbox, settings.sites_dir, surroundings(settings), taken=taken)
     return Sites([*programmed, *described], broken)

@@ -60,6 +60,7 @@ class Gated:
 GateOf = Callable[[str], Gated]
 # The gate that an address has whoever asks, if it has one.
 HouseGate = Callable[[str], Gated | None]
+Judge = Callable[[Answer], Awaitable[None] | None]
 
 
 class GateBook(Protocol):
@@ -164,7 +165,7 @@ class HttpClient:
         form: Sequence[tuple[str, str]] | None = None,
         body: StreamedBody | None = None,
         json: Any = None,
-        judge: Callable[["Answer"], None] | None = None,
+        judge: Judge | None = None,
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
         patience_seconds: float | None = None,
@@ -172,7 +173,8 @@ class HttpClient:
     ) -> Answer:
         """One request, through the gate; redirects are not followed, but answers like others.
 
-        `judge` raises what an answer means where a site has words of its own; `before_sending` is called
+        `judge` raises what an answer means where a site has words of its own; where it has to parse the
+        body, it is a coroutine function and leaves that to the sandbox. `before_sending` is called
         when the gate is passed and nothing but the request itself is left to do. `patience_seconds` is how
         long a turn at the gate is waited for here; None: as long as the limits say. `is_wanted` says by the
         headers of an answer whether its body is: one that is not is left unread.
@@ -233,7 +235,7 @@ class HttpClient:
         self,
         request: httpx.Request,
         gate: Gated,
-        judge: Callable[[Answer], None],
+        judge: Judge,
         before_sending: Callable[[], Awaitable[None]] | None = None,
         timeout_seconds: float | None = None,
         patience_seconds: float | None = None,
@@ -249,7 +251,9 @@ class HttpClient:
         await self._until_its_turn(slot, gate, asked_at, before_sending)
         try:
             answer = await self._send_and_return(request, gate, slot, timeout_seconds)
-            judge(answer)
+            judged = judge(answer)
+            if judged is not None:
+                await judged
         except FascicleError as error:
             await _without_losing_the_answer(self._report_failure(gate, error))
             raise

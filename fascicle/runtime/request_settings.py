@@ -23,7 +23,7 @@ class RequestSettings(BaseSettings):
     article_min_words: int = Field(MIN_WORDS, ge=1)
     """A text with fewer is no article; two Chinese or Japanese characters count as one."""
     article_processes: int = Field(1, ge=0, le=16)
-    """Processes that read articles. None: a thread of the worker does."""
+    """Processes that parse strangers' documents: the larger of this and `feed_processes`, at least one."""
 
     request_concurrency: int = Field(5, ge=1)
     """Requests that are worked on at once, by all workers together."""

@@ -195,7 +195,7 @@ class Settings(RequestSettings, WorkerSettings, PayloadSettings, BaseSettings):
     feed_max_entries: int = Field(5000, ge=1)
     """Of a longer feed the newest are taken."""
     feed_processes: int = Field(1, ge=0, le=16)
-    """Processes that read feeds, and as many that read pages behind items. None: a thread of the worker."""
+    """Processes that parse strangers' documents: the larger of this and `article_processes`, at least one."""
     enrich: bool = True
     """Look at the page behind each item that reached an inbox: picture, length, language, reading time."""
     enrich_summarize: bool = False

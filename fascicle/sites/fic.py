@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -11,6 +12,8 @@ from fascicle.domain.fic import Fic, FicCode, FicKind, FicRef, SeriesPage
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.answers import Answer, raise_for_status, retry_after
 from fascicle.runtime.http import Gated, HttpClient
+from fascicle.sandbox import Reading, Sandbox
+from fascicle.sandbox.limits import CRASHED, TIMEOUT
 
 if TYPE_CHECKING:
     from fascicle.sites.fanficfare import FanFicFare
@@ -24,6 +27,7 @@ _STAY_AWAY = {FicCode.RATE_LIMITED: 300.0, FicCode.BLOCKED: 3600.0, FicCode.CHAL
 # Redirects of other sites are followed at once; their gates are short.
 _HOP_PATIENCE = 60.0
 _HOPS = 4
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,9 @@ Outcome = Fic | SeriesPage | Elsewhere | Fetched
 class Ao3:
     """The Archive of Our Own: one request a call, through the gate of the whole installation."""
 
-    def __init__(self, http: HttpClient, *, base_url: str, policy: GatePolicy) -> None:
+    def __init__(self, http: HttpClient, sandbox: Sandbox, *, base_url: str, policy: GatePolicy) -> None:
         self._http = http
+        self._sandbox = sandbox
         self._base = base_url
         self.gate = Gated(AO3_GATE, policy)
 
@@ -58,25 +63,33 @@ class Ao3:
             raise PermanentError("bad_redirect", f"{ref.url} redirects in a circle.")
         target = url or self._base + urlsplit(ref.url).path
         found: list[Outcome] = []
+
+        async def judge(answer: Answer) -> None:
+            found.append(await self._judged(answer, ref))
+
         await self._http.send(
             "GET",
             target,
             self.gate,
             headers={"Cookie": "view_adult=true"},
-            judge=lambda answer: found.append(self._judged(answer, ref)),
+            judge=judge,
         )
         return found[0]
 
     def page_url(self, ref: FicRef, page: int) -> str:
         return f"{self._base}{urlsplit(ref.url).path}?page={page}"
 
-    def _judged(self, answer: Answer, ref: FicRef) -> Outcome:
-        from fascicle.sites.ao3 import read_page
+    async def read_saved(self, ref: FicRef, body: bytes) -> Fic | SeriesPage:
+        """The work or the page of a series that a person saved in a browser."""
+        return await read_archive_page(self._sandbox, ref, body)
 
+    async def _judged(self, answer: Answer, ref: FicRef) -> Outcome:
         if answer.status in _REDIRECTS:
             return self._redirected(answer, ref)
         try:
-            return read_page(answer.body, ref, status=answer.status, headers=answer.headers)
+            return await read_archive_page(
+                self._sandbox, ref, answer.body, status=answer.status, headers=answer.headers
+            )
         except FascicleError as error:
             if error.code == FicCode.ADULT_GATE and "view_adult" not in answer.url:
                 return Elsewhere(f"{answer.place}?view_adult=true")
@@ -97,6 +110,28 @@ class Ao3:
         if not re.fullmatch(rf"/(works/{ref.id}(/chapters/[0-9]+)?|series/{ref.id})", path):
             raise PermanentError("bad_redirect", f"{ref.url} redirects to another page: {path[:200]}")
         return Elsewhere(target)
+
+
+async def read_archive_page(
+    sandbox: Sandbox, ref: FicRef, body: bytes, *, status: int = 200, headers: Mapping[str, str] = _NO_HEADERS
+) -> Fic | SeriesPage:
+    """What a page of the archive's says; otherwise an error whose code is a FicCode."""
+    wanted: type[Fic] | type[SeriesPage] = SeriesPage if ref.kind is FicKind.SERIES else Fic
+    telling = {name: value for name, value in headers.items() if name.lower() == "cf-mitigated"}
+    try:
+        return await sandbox.read(
+            Reading.AO3_PAGE,
+            body,
+            wanted,
+            place=ref.url,
+            ref=ref.model_dump(mode="json"),
+            status=status,
+            headers=telling,
+        )
+    except PermanentError as error:
+        if error.code not in (CRASHED, TIMEOUT):
+            raise
+        raise PermanentError(FicCode.PARSER_BROKEN, error.message) from error
 
 
 def _as_wait(error: FascicleError, answer: Answer) -> MustWait | None:

@@ -1,19 +1,11 @@
-"""HTML of other people's sites, before it is parsed.
+"""A page's tree, for the parsing processes (fascicle.sandbox)."""
 
-The parser takes time in the square of a page's depth and of a tag's attributes: garbage is kept from it.
-"""
-
-import re
 from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser
 
 from fascicle.domain.errors import RetryableError
-
-_LONGEST_TAG = 8_000
-_DEEPEST = 10_000
-_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_VOID = frozenset((b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"))
+from fascicle.sites.markup_guards import is_monstrous
 
 
 def tree_of(
@@ -23,74 +15,3 @@ def tree_of(
     if (is_garbage or is_monstrous)(body):
         raise RetryableError("bad_answer", f"{place} answered what is no page a browser could show.")
     return LexborHTMLParser(body)
-
-
-def is_monstrous(body: bytes) -> bool:
-    """Whether parsing it may take minutes: by a quick look, for sites whose pages have no endless tags."""
-    return _is_overlong(body) or _is_too_deep(body)
-
-
-def _is_overlong(body: bytes) -> bool:
-    return any(len(p) > _LONGEST_TAG and b">" not in p[:_LONGEST_TAG] for p in body.split(b"<")[1:])
-
-
-def _is_too_deep(body: bytes) -> bool:
-    if body.count(b"<") <= _DEEPEST:
-        return False
-    depth = _Depth()
-    return any(depth.after(closing, name) > _DEEPEST for closing, name in _TAG.findall(body))
-
-
-class _Depth:
-    """How many tags are open. One that closes what is not open counts for nothing."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._opened: dict[bytes, int] = {}
-
-    def after(self, closing: bytes, name: bytes) -> int:
-        if not closing and name not in _VOID:
-            self._opened[name] = self._opened.get(name, 0) + 1
-            self._depth += 1
-        elif self._opened.get(name, 0):
-            self._opened[name] -= 1
-            self._depth -= 1
-        return self._depth
-
-
-# For pages of anybody, which carry whole pictures and programs in their attributes.
-_MARK = re.compile(rb"<(?:(!--)|([!?])|(/?)([a-zA-Z][^\s/>]*))")
-_ATTRIBUTE = re.compile(rb"""[\s/]*[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?""")
-_ENDS = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea")}
-_MOST_ATTRIBUTES = 2000
-
-
-def would_take_minutes(body: bytes) -> bool:
-    """Whether parsing it would: by its tags, read one by one."""
-    depth, position = _Depth(), 0
-    while match := _MARK.search(body, position):
-        comment, declaration, closing, name = match.groups()
-        if comment or declaration:
-            position = _after(body, b"-->" if comment else b">", match.end())
-            continue
-        attributes, position = _attributes(body, match.end())
-        name = name.lower()
-        if attributes > _MOST_ATTRIBUTES or depth.after(closing, name) > _DEEPEST:
-            return True
-        if not closing and name in _ENDS:
-            end = _ENDS[name].search(body, position)
-            position = end.start() if end else len(body)
-    return False
-
-
-def _attributes(body: bytes, position: int) -> tuple[int, int]:
-    """How many there are, up to more than enough; and where the tag ends."""
-    count = 0
-    while count <= _MOST_ATTRIBUTES and (match := _ATTRIBUTE.match(body, position)):
-        count, position = count + 1, match.end()
-    return count, position
-
-
-def _after(body: bytes, mark: bytes, position: int) -> int:
-    found = body.find(mark, position)
-    return len(body) if found < 0 else found + len(mark)

@@ -1,8 +1,12 @@
-"""What people wrote elsewhere, before it is stored: HTML without anything active, titles without HTML."""
+"""HTML that people wrote elsewhere, made fit to store: nothing active in it, and no more than was written."""
 
-import re
+from html import escape, unescape
 
 import nh3
+
+from fascicle.sites.markup_growth import grows_monstrous
+from fascicle.sites.markup_guards import is_too_deep
+from fascicle.sites.plain_text import plain_line, storable
 
 _TAGS = {
     *("p", "br", "hr", "b", "strong", "i", "em", "u", "s", "del", "ins", "sub", "sup", "small"),
@@ -41,60 +45,50 @@ _ARTICLE_TAGS = {
         "summary",
     ),
 }
+_ARTICLE_ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title", "width", "height"}}
 _LONGEST_HTML = 50_000
 _LONGEST_ARTICLE = 200_000
-_LONGEST_LINE = 1000
-_MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.{0,300}?-->", re.DOTALL)
-# Of a line so much is looked at, for each character that is kept of it.
-_MARKUP_SHARE = 20
-# A tag that is never closed: a browser would close it with whatever stands behind.
-_OPEN_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
-# Of tags within tags; nobody writes deeper ones in good faith.
-_DEEPEST = 5
+# Links grow by what is added to each.
+_LONGEST_CLEAN = 500_000
+_LONGEST_PLAIN = 5000
+_DEEPEST_HTML = 5000
 
 
 def sanitised_html(html: str) -> str | None:
-    """Harmless HTML; None when nothing is left of it."""
-    clean = nh3.clean(
-        html.replace("\0", "")[:_LONGEST_HTML],
-        tags=_TAGS,
-        attributes={"a": {"href"}},
-        url_schemes={"http", "https"},
-        link_rel="noopener noreferrer nofollow",
-    ).strip()
-    return clean or None
+    """Harmless HTML; None when nothing is left of it. Parses: only for a parsing process."""
+    return _cleaned(html[:_LONGEST_HTML], _TAGS, {"a": {"href"}})
 
 
 def sanitised_article(html: str) -> str | None:
-    """Harmless HTML of an article, with its pictures and tables; None when nothing is left of it."""
+    """Harmless HTML of an article, with its pictures and tables; None when nothing is left of it. Parses:
+    only for a parsing process."""
+    return _cleaned(html[:_LONGEST_ARTICLE], _ARTICLE_TAGS, _ARTICLE_ATTRIBUTES)
+
+
+def plain_html(html: str) -> str | None:
+    """The words alone, as HTML, of what is not to be parsed; None when there are none."""
+    # What stands before the words may be long, and the cut may be in the middle of a tag.
+    seen = html[:_LONGEST_ARTICLE]
+    seen = seen[: seen.rfind("<")] if seen.rfind("<") > seen.rfind(">") else seen
+    line = plain_line(seen.replace("<", " <"), longest=_LONGEST_ARTICLE)[:_LONGEST_PLAIN]
+    return escape(storable(unescape(line)), quote=False) or None
+
+
+def would_grow(html: str) -> bool:
+    """Whether parsing it makes far more of it than anybody wrote."""
+    body = html[:_LONGEST_ARTICLE].encode("utf-8", "replace")
+    return grows_monstrous(body) or is_too_deep(body, _DEEPEST_HTML)
+
+
+def _cleaned(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str | None:
+    """What would grow, or has grown, beyond measure is cut to its words."""
+    if would_grow(html):
+        return plain_html(html)
     clean = nh3.clean(
-        storable(html)[:_LONGEST_ARTICLE],
-        tags=_ARTICLE_TAGS,
-        attributes={"a": {"href", "title"}, "img": {"src", "alt", "title", "width", "height"}},
+        storable(html),
+        tags=tags,
+        attributes=attributes,
         url_schemes={"http", "https"},
         link_rel="noopener noreferrer nofollow",
     ).strip()
-    return clean or None
-
-
-def storable(text: str) -> str:
-    """Without what a database cannot hold: NUL, and halves of characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
-def plain_line(text: str, *, longest: int = _LONGEST_LINE) -> str:
-    """One line of plain text: no markup, no control characters, no runs of blanks."""
-    printable = "".join(
-        c if c.isprintable() else " " for c in _without_markup(text[: longest * _MARKUP_SHARE])
-    )
-    return " ".join(printable.split())[:longest].rstrip()
-
-
-def _without_markup(text: str) -> str:
-    """No tag is left, nor made of what was around another: `<scr<b>ipt>`."""
-    for _ in range(_DEEPEST):
-        bare = _MARKUP.sub("", text)
-        if bare == text:
-            break
-        text = bare
-    return _OPEN_TAG.sub("< ", text)
+    return plain_html(html) if len(clean) > _LONGEST_CLEAN else clean or None

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.expression import bindparam
 
 from fascicle.domain.item_page import EnrichableItem, Enrichment
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.plain_text import plain_line
 
 _LONGEST_LEAD = 1000
 _MOST_ERRORS = 10

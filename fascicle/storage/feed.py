@@ -156,9 +156,9 @@ async def describe(
         },
     )
     await connection.execute(
-        text("""update source set title = coalesce(nullif(:title, ''), title),
+        text("""update source set title = coalesce(nullif(:title, ''), title), note = nullif(:note, ''),
                   url = coalesce(cast(:page as text), url) where id = :id"""),
-        {"id": source_id, "title": parsed.title, "page": parsed.site_url},
+        {"id": source_id, "title": parsed.title, "page": parsed.site_url, "note": parsed.note},
     )
 
 

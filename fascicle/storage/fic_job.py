@@ -21,7 +21,7 @@ TURN_AT = "greatest(job.queued_at, coalesce(job.not_before, '-infinity'))"
 WAITING = "job.state in ('pending', 'processing')"
 
 _FRESH = """state = 'pending', round = round + 1, queued_at = :now, started_at = null, finished_at = null,
-  next_url = null, requests = 0, pages = '[]', works = '[]', attempts = 0, not_before = null,
+  next_url = null, requests = 0, pages = '[]', works = '[]', attempts = 0, losses = 0, not_before = null,
   waiting_for = null, error_code = null, error = null, reasons = '{}'"""
 
 
@@ -167,7 +167,7 @@ async def go_on(
 ) -> bool:
     """One request is done, another follows, with all its attempts. False: nobody wants it any more."""
     done = await connection.execute(
-        text("""update fic_job set next_url = :next_url, requests = requests + 1, attempts = 0,
+        text("""update fic_job set next_url = :next_url, requests = requests + 1, attempts = 0, losses = 0,
                   waiting_for = null, error_code = null, error = null,
                   pages = coalesce(cast(:pages as jsonb), pages)
                 where key = :key and round = :round and state = 'processing'"""),
@@ -219,12 +219,24 @@ async def judge_anew(
     )
 
 
+async def count_loss(connection: AsyncConnection, key: str, round_: int) -> int:
+    """How often in a row the worker ended while it read this fic; 0: nobody wants it any more."""
+    losses: int | None = await connection.scalar(
+        text("""update fic_job set losses = losses + 1
+                where key = :key and round = :round and state in ('pending', 'processing')
+                returning losses"""),
+        {"key": key, "round": round_},
+    )
+    return losses or 0
+
+
 async def count_attempt(
     connection: AsyncConnection, key: str, round_: int, *, code: str, error: str
 ) -> int | None:
     """How many have failed now; None: nobody wants it any more."""
     attempts: int | None = await connection.scalar(
-        text("""update fic_job set attempts = attempts + 1, error_code = :code, error = :error
+        text("""update fic_job set attempts = attempts + 1, error_code = cast(:code as text), error = :error,
+                  losses = case when cast(:code as text) = 'worker_lost' then losses else 0 end
                 where key = :key and round = :round and state in ('pending', 'processing')
                 returning attempts"""),
         {"key": key, "round": round_, "code": code, "error": error},

@@ -101,6 +101,8 @@ fic_job = Table(
     Column("next_url", Text),
     Column("requests", Integer, nullable=False, server_default="0"),
     Column("pages", JSONB, nullable=False, server_default=text("'[]'")),
+    # How often in a row the worker ended while it read the fic.
+    Column("losses", Integer, nullable=False, server_default="0"),
     # Of a series: what became of each of its works.
     Column("works", JSONB, nullable=False, server_default=text("'[]'")),
     Column("attempts", Integer, nullable=False, server_default="0"),

@@ -44,6 +44,8 @@ class Source:
     sibling_success_at: datetime | None
     """When another source of the series last had a good poll; None while this is the only one synced."""
     chapters: int
+    losses: int
+    """How often in a row the worker ended while it polled this source."""
 
     @property
     def is_feed(self) -> bool:
@@ -86,6 +88,7 @@ def _source(row: RowMapping) -> Source:
         removed_at=row["removed_at"],
         sibling_success_at=row["sibling_success_at"],
         chapters=row["chapters"],
+        losses=row["losses"],
     )
 
 
@@ -269,7 +272,8 @@ async def listing(connection: AsyncConnection, source_id: str | None = None) -> 
     rows = await connection.execute(
         text("""select source.id, source.series_id, source.site, source.site_key, source.url, source.title,
                   source.languages, source.cadence, source.pinned_cadence, source.circuit,
-                  source.failure_count, source.last_error_code, source.last_error, source.last_checked_at,
+                  source.failure_count, source.last_error_code, source.last_error, source.note, source.losses,
+                  source.last_checked_at,
                   source.last_success_at, source.last_new_at, source.next_check_at, source.next_check_reason,
                   source.first_synced_at,
                   source.complete_listing_at, source.paused_at, source.paused_reason, source.created_at,

@@ -61,6 +61,11 @@ source = Table(
     Column("failure_count", Integer, nullable=False, server_default="0"),
     Column("last_error_code", Text),
     Column("last_error", Text),
+    # How often in a row the worker ended during its poll, and the poll under way (storage/source_loss.py).
+    Column("losses", Integer, nullable=False, server_default="0"),
+    time("poll_begun_at"),
+    # What was done without when its document was last read.
+    Column("note", Text),
     # What the first sync finds is history; unless the person who added the source asked to be told.
     Column("announce_history", Boolean, nullable=False, server_default=text("false")),
     time("first_synced_at"),
@@ -80,6 +85,7 @@ source = Table(
     CheckConstraint("cadence in ('HOT', 'WARM', 'COLD')", name="cadence"),
     CheckConstraint("circuit in ('closed', 'open', 'half_open')", name="circuit"),
     Index("ix_source_series_id", "series_id"),
+    Index("ix_source_suspected", "id", postgresql_where=text("losses > 0")),
     # New ones, and those of a restored database: looked for every minute.
     Index("ix_source_without_plan", "id", postgresql_where=text("next_check_at is null")),
 )

@@ -34,7 +34,6 @@ HISTORY = 4
 RECOVERY_SECONDS = 90
 SETTINGS: dict[str, Any] = {
     "feed_interval_seconds": 0,
-    "feed_processes": 0,
     "enrich": True,
     "enrich_interval_seconds": 0,
 }

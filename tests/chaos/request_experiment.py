@@ -30,7 +30,6 @@ SETTINGS: dict[str, Any] = {
     "request_concurrency": 100,
     "max_concurrent_deliveries": 40,
     "article_interval_seconds": 0,
-    "article_processes": 0,
     "retry_base_delay_ms": 50,
     "llm_context_tokens": 4500,
     "llm_output_tokens": 800,

@@ -18,6 +18,7 @@ from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.embedded.datafolder import POSTGRES_MAJOR
 from fascicle.runtime.embedded.temporal import DYNAMIC_CONFIG
 from fascicle.runtime.settings import Settings
+from fascicle.sandbox.limits import MEMORY
 from fascicle.web.ops import OpsProbes, ops_app
 from tests.deploy.commands import check_command
 from tests.deploy.files import (
@@ -164,6 +165,20 @@ def test_o7_the_databases_have_no_way_out_and_a_worker_is_one_target() -> None:
     assert all(
         networks[name] - internal for name in ("worker", "cli", "temporal-ui", "prometheus", "grafana")
     )
+
+
+def _bytes(limit: str) -> int:
+    return int(limit[:-1]) << {"m": 20, "g": 30}[limit[-1]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_x1_no_service_takes_all_memory_of_the_machine(name: str) -> None:
+    limit = interpolated(services()[name]["mem_limit"], {})
+    assert _bytes(limit) <= 2 << 30
+    if name == "worker":
+        settings = Settings()
+        parsing = max(settings.feed_processes, settings.article_processes) + settings.fic_processes
+        assert _bytes(limit) >= (400 << 20) + parsing * MEMORY, "its parsing processes fit beside it"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ from fascicle.imports.xml import parse_xml
 from fascicle.sites.articles import page as article_page
 from fascicle.sites.feeds import parse as feed_parse
 from fascicle.sites.feeds.parse import parse_feed
-from fascicle.sites.pages import text as page_text
+from fascicle.sites.pages import main_text
 
 PARAGRAPHS = b"<html><body>" + b"<p>x</p>" * 250_000
 MOST_MARKS = 40_000
@@ -27,8 +27,8 @@ def test_of_endless_paragraphs_only_the_beginning_is_searched(monkeypatch: pytes
         given.append(page)
         return "words " * 100
 
-    monkeypatch.setattr(page_text, "extracted", extracted)
-    assert page_text.page_text(PARAGRAPHS, "https://a.example/")
+    monkeypatch.setattr(main_text, "extracted", extracted)
+    assert main_text.page_text(PARAGRAPHS, "https://a.example/")
     assert [page.count("<") for page in given] == [MOST_MARKS]
 
 
@@ -47,7 +47,7 @@ def test_an_article_is_looked_for_in_the_beginning_alone(monkeypatch: pytest.Mon
 
 def test_a_usual_page_is_read_whole() -> None:
     page = b"<html><body>" + b"<p>some words</p>" * 10_000
-    assert page_text.beginning_of_page(page) == page
+    assert main_text.beginning_of_page(page) == page
 
 
 @pytest.mark.parametrize("quote", ['"', "'"])

@@ -24,7 +24,7 @@ from fascicle.sites.articles.markdown import plain_lines
 from fascicle.sites.articles.markup import Links
 from fascicle.sites.feeds.document import prepared, without_prefix
 from fascicle.sites.pages.text import text_of_html
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.plain_text import plain_line
 from tests.hostile.pattern_corpus import Found, all_patterns, hostile_inputs, inline_uses
 
 LENGTH = 20_000

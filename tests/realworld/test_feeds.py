@@ -11,7 +11,8 @@ import pytest
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import FeedKind, ParsedFeed
-from fascicle.sites.feeds import parse_feed, with_keys
+from fascicle.sites.feeds.keys import with_keys
+from fascicle.sites.feeds.parse import parse_feed
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 # Of the processor, for two readings of one document: the largest recorded one takes one.

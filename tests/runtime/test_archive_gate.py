@@ -8,6 +8,7 @@ from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.dependencies import archive_gate, standalone_http
 from fascicle.runtime.http import Gated
 from fascicle.runtime.settings import Settings
+from fascicle.sandbox import Sandbox
 from fascicle.sites.feeds.client import Feeds
 from fascicle.sites.feeds.reader import FeedReader
 from fascicle.sites.fic import AO3_GATE
@@ -44,20 +45,28 @@ def test_f3_a_server_of_ones_own_has_the_same_gate_and_others_have_none() -> Non
     assert gate_of("https://archiveofourown.org.evil.example/works/1") is None
 
 
-async def test_f3_a_command_without_the_gate_does_not_ask_the_archive() -> None:
+async def test_f3_a_command_without_the_gate_does_not_ask_the_archive(sandbox: Sandbox) -> None:
     async with standalone_http(_settings()) as http:
         feeds = Feeds(
-            http, FeedReader(0, max_entries=10), gate=GatePolicy(floor=0), youtube="https://youtube.test"
+            http,
+            FeedReader(sandbox, max_entries=10),
+            gate=GatePolicy(floor=0),
+            youtube="https://youtube.test",
         )
         with pytest.raises(UsageError) as refused:
             await feeds.fetch(FEED)
     assert refused.value.code == "needs_gate"
 
 
-async def test_f3_works_behind_a_feeds_items_are_not_looked_at() -> None:
+async def test_f3_works_behind_a_feeds_items_are_not_looked_at(sandbox: Sandbox) -> None:
     async with standalone_http(_settings()) as http:
         pages = Pages(
-            http, gate=GatePolicy(floor=0), youtube="https://y.test", spotify="https://s.test", soundcloud=""
+            http,
+            sandbox,
+            gate=GatePolicy(floor=0),
+            youtube="https://y.test",
+            spotify="https://s.test",
+            soundcloud="",
         )
         assert not pages.has_page("https://archiveofourown.org/works/1")
         assert pages.has_page("https://blog.test/1")

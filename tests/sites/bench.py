@@ -8,6 +8,7 @@ import yaml
 
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.ssrf import HostGuard
+from fascicle.sandbox import Sandbox
 from fascicle.sites.declarative import DeclarativeSite, Surroundings, build_site
 from simulator.catalogue import series_key
 from simulator.faults import Fault
@@ -20,8 +21,9 @@ from tests.harness import ADAPTERS, adapter_variables
 class Bench:
     """Adapters made from a worked example with a few entries changed, against the simulator."""
 
-    def __init__(self, http: HttpClient, simulator: RunningSimulator, folder: Path) -> None:
+    def __init__(self, http: HttpClient, sandbox: Sandbox, simulator: RunningSimulator, folder: Path) -> None:
         self.http = http
+        self.sandbox = sandbox
         self.simulator = simulator
         self.folder = folder
         self.surroundings = Surroundings(adapter_variables(simulator), HostGuard(["127.0.0.1"]))
@@ -42,7 +44,7 @@ class Bench:
         return file
 
     def site(self, name: str, /, **changes: Any) -> DeclarativeSite:
-        return build_site(self.http, self.write(name, **changes), self.surroundings)
+        return build_site(self.http, self.sandbox, self.write(name, **changes), self.surroundings)
 
     def series(self, name: SiteName, /, chapters: Any = 3, **spec: Any) -> tuple[Series, str]:
         series = self.simulator.world.add_series(

@@ -9,6 +9,7 @@ from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.dependencies import build_sites
 from fascicle.runtime.http import HttpClient, HttpLimits
 from fascicle.runtime.ssrf import HostGuard
+from fascicle.sandbox import Sandbox
 from fascicle.sites.base import Sites
 from fascicle.storage.gate import Slot
 from simulator.server import RunningSimulator
@@ -67,14 +68,14 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 @pytest.fixture
-def sites(simulator: RunningSimulator, http: HttpClient) -> Sites:
+def sites(simulator: RunningSimulator, http: HttpClient, sandbox: Sandbox) -> Sites:
     """All sites, the worked examples included."""
-    return build_sites(settings_for("postgresql:///unused", simulator), http)
+    return build_sites(settings_for("postgresql:///unused", simulator), http, sandbox)
 
 
 @pytest.fixture
-def bench(http: HttpClient, simulator: RunningSimulator, tmp_path: Path) -> Bench:
-    return Bench(http, simulator, tmp_path)
+def bench(http: HttpClient, sandbox: Sandbox, simulator: RunningSimulator, tmp_path: Path) -> Bench:
+    return Bench(http, sandbox, simulator, tmp_path)
 
 
 @pytest.fixture(scope="session")

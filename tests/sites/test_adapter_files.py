@@ -54,7 +54,7 @@ def test_x7_a_wrong_file_is_told_what_is_wrong_and_where(
 ) -> None:
     file = bench.write("inkpages", **changes)
     with pytest.raises(UsageError) as wrong:
-        build_site(bench.http, file, Surroundings({}, HostGuard()))
+        build_site(bench.http, bench.sandbox, file, Surroundings({}, HostGuard()))
     assert wrong.value.code == "adapter_broken"
     assert words in wrong.value.message
     assert str(file) in wrong.value.message
@@ -75,7 +75,7 @@ def test_x7_what_is_no_adapter_at_all_is_told_so(bench: Bench, content: bytes, w
     file = bench.folder / "odd.yaml"
     file.write_bytes(content)
     with pytest.raises(UsageError, match=words):
-        build_site(bench.http, file, bench.surroundings)
+        build_site(bench.http, bench.sandbox, file, bench.surroundings)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_x7_what_is_no_adapter_at_all_is_told_so(bench: Bench, content: bytes, w
 def test_o8_wrong_variables_are_named(bench: Bench, variable: str, value: str, words: str) -> None:
     surroundings = Surroundings({f"FASCICLE_SITE_INKPAGES_{variable}": value}, HostGuard())
     with pytest.raises(UsageError) as wrong:
-        build_site(bench.http, bench.write("inkpages"), surroundings)
+        build_site(bench.http, bench.sandbox, bench.write("inkpages"), surroundings)
     assert words in wrong.value.message
 
 
@@ -102,7 +102,9 @@ def test_a_broken_file_takes_nothing_else_down(bench: Bench) -> None:
     (bench.folder / "notes.txt").write_text("not an adapter")
     (bench.folder / "folder.yaml").mkdir()
     (bench.folder / "lost.yaml").symlink_to(bench.folder / "nowhere")
-    found, broken = load_folder(bench.http, bench.folder, bench.surroundings, taken=["mangadex"])
+    found, broken = load_folder(
+        bench.http, bench.sandbox, bench.folder, bench.surroundings, taken=["mangadex"]
+    )
     assert [site.name for site in found] == ["panelbox"]
     assert {adapter.name for adapter in broken} == {"inkpages", "panelbox", "scrambled", "folder", "lost"}
     sites = Sites(found, broken)
@@ -115,4 +117,4 @@ def test_a_broken_file_takes_nothing_else_down(bench: Bench) -> None:
 
 
 def test_no_folder_no_adapters(bench: Bench) -> None:
-    assert load_folder(bench.http, bench.folder / "none", bench.surroundings) == ([], [])
+    assert load_folder(bench.http, bench.sandbox, bench.folder / "none", bench.surroundings) == ([], [])

@@ -13,6 +13,7 @@ from fascicle.domain.errors import FascicleError, MustWait, PermanentError, Retr
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import HttpClient, HttpLimits
 from fascicle.runtime.ssrf import HostGuard
+from fascicle.sandbox import Sandbox
 from fascicle.sites.articles import Articles
 from fascicle.sites.articles.reading import read_article
 from tests.sites.conftest import OpenGates
@@ -34,12 +35,10 @@ GERMAN = (
 
 
 @pytest.fixture(scope="module")
-async def articles() -> AsyncIterator[Articles]:
-    """One process for all tests: to start it takes a second."""
+async def articles(sandbox: Sandbox) -> AsyncIterator[Articles]:
     limits = HttpLimits(max_bytes=500_000)
     http = HttpClient(gates=OpenGates(), guard=HostGuard(["127.0.0.1"]), user_agent="Test/1", limits=limits)
-    async with Articles(http, gate=GatePolicy(0)) as opened:
-        yield opened
+    yield Articles(http, sandbox, gate=GatePolicy(0))
     await http.aclose()
 
 
@@ -133,9 +132,9 @@ async def test_r4_addresses_that_are_none(articles: Articles) -> None:
         assert isinstance(await _refusal(articles, url), FascicleError)
 
 
-async def test_x1_a_process_that_ends_harms_no_other_page(articles: Articles) -> None:
+async def test_x1_a_process_that_ends_harms_no_other_page(articles: Articles, sandbox: Sandbox) -> None:
     await articles.read(news_page().encode(), URL)
-    os.kill(articles.pids[0], signal.SIGKILL)
+    os.kill(sandbox.pids[0], signal.SIGKILL)
     assert (await articles.read(news_page().encode(), URL)).title == TITLE
     both = await asyncio.gather(*(articles.read(news_page().encode(), URL) for _ in range(2)))
     assert both[0] == both[1]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import ParsedFeed
-from fascicle.sites.feeds import parse_feed
+from fascicle.sites.feeds.parse import parse_feed
 
 RSS = "<rss version='2.0'><channel><title>{}</title><item><title>{}</title></item></channel></rss>"
 

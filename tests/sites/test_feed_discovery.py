@@ -4,14 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fascicle.sites.feeds import (
-    channel_in_page,
-    feed_links,
-    guesses,
-    patience_seconds,
-    youtube_feed,
-    youtube_page,
-)
+from fascicle.sites.feeds.caching import patience_seconds
+from fascicle.sites.feeds.client import guesses
+from fascicle.sites.feeds.discovery import feed_links
+from fascicle.sites.feeds.youtube import channels_in_page, youtube_feed, youtube_page
 
 URL = "https://example.org/blog/"
 BASE = "http://127.0.0.1:9000"
@@ -122,11 +118,11 @@ def test_i1_pages_of_youtube_that_name_a_channel(url: str, page: str | None) -> 
     ],
 )
 def test_i1_the_channel_in_a_page(page: str) -> None:
-    assert channel_in_page(page.format(CHANNEL).encode()) == CHANNEL
+    assert channels_in_page(page.format(CHANNEL).encode())[0] == CHANNEL
 
 
 def test_i1_a_page_without_a_channel() -> None:
-    assert channel_in_page(b'<html>"channelId":"UCshort"</html>' + b"<link " * 50_000) is None
+    assert channels_in_page(b'<html>"channelId":"UCshort"</html>' + b"<link " * 50_000) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fascicle.domain.feed import Entry
-from fascicle.sites.feeds import with_keys
+from fascicle.sites.feeds.keys import with_keys
 
 STORY = "https://www.bbc.example/news/c1"
 

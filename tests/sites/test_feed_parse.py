@@ -8,7 +8,7 @@ import pytest
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
-from fascicle.sites.feeds import parse_feed
+from fascicle.sites.feeds.parse import parse_feed
 
 URL = "https://example.org/news/feed"
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

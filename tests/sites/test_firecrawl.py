@@ -1,7 +1,6 @@
 """R4: Firecrawl's answers, its own failures and those of the pages it fetched."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from fascicle.domain.errors import FascicleError, MustWait, PermanentError, Retr
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.settings import load_settings
+from fascicle.sandbox import Sandbox
 from fascicle.sites.articles import Articles, Firecrawl
 from fascicle.sites.articles.markdown import plain_lines
 from fascicle.sites.articles.markup import Links
@@ -38,12 +38,11 @@ Related: [The island that moved](/9)
 
 
 @pytest.fixture(scope="module")
-async def articles(shared_press: Press, http: HttpClient) -> AsyncIterator[Articles]:
+def articles(shared_press: Press, http: HttpClient, sandbox: Sandbox) -> Articles:
     firecrawl = Firecrawl(
         http, pages=http, base_url=f"{shared_press.url}/v2/", api_key=SecretStr(KEY), timeout_seconds=9
     )
-    async with Articles(http, gate=GatePolicy(0), firecrawl=firecrawl) as opened:
-        yield opened
+    return Articles(http, sandbox, gate=GatePolicy(0), firecrawl=firecrawl)
 
 
 def _says(press: Press, said: Any, *, status: int = 200, **headers: str) -> str:

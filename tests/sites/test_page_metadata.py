@@ -8,8 +8,9 @@ from fascicle.domain.errors import RetryableError
 from fascicle.domain.item_page import PageMetadata, primary_language
 from fascicle.sites.pages import values
 from fascicle.sites.pages.language import language_of
+from fascicle.sites.pages.main_text import page_text
 from fascicle.sites.pages.metadata import page_metadata
-from fascicle.sites.pages.text import page_text, text_of_html
+from fascicle.sites.pages.text import text_of_html
 
 URL = "https://blog.test/2024/lanterns"
 FULL = """<!doctype html><html lang="en-GB"><head><title>Lanterns | Blog</title>

@@ -1,15 +1,13 @@
 """Pages read in a process of their own (I5)."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.local_gates import LocalGates
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.runtime.http import HttpClient
+from fascicle.sandbox import Sandbox
 from fascicle.sites.pages import Page, Pages
 
 _ARTICLE = "The lamp was lit before anybody came home that evening, and nobody knew by whom it was done."
@@ -18,20 +16,16 @@ _HTML = f"""<html><head><title>A title</title><meta property="og:image" content=
 </body></html>"""
 
 
-@pytest.fixture(params=[0, 1], ids=["thread", "process"])
-async def pages(request: pytest.FixtureRequest) -> AsyncIterator[Pages]:
-    http = HttpClient(gates=LocalGates(), guard=HostGuard(), user_agent="test", limits=HttpLimits())
-    read = Pages(
+@pytest.fixture
+def pages(http: HttpClient, sandbox: Sandbox) -> Pages:
+    return Pages(
         http,
+        sandbox,
         gate=GatePolicy(floor=0),
         youtube="https://y.test",
         spotify="https://s.test",
         soundcloud="",
-        processes=request.param,
     )
-    yield read
-    await read.close()
-    await http.aclose()
 
 
 def _page(body: str, content_type: str | None = "text/html; charset=utf-8") -> Page:

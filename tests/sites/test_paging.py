@@ -105,7 +105,7 @@ async def test_x4_a_list_goes_on_where_it_began(bench: Bench, link: str) -> None
 
 async def test_x4_the_guard_stands_before_adapters_too(bench: Bench) -> None:
     site = bench.site("inkpages", base_url="http://localhost:1")
-    site = build_site(bench.http, site.file, Surroundings({}, HostGuard(["localhost"])))
+    site = build_site(bench.http, bench.sandbox, site.file, Surroundings({}, HostGuard(["localhost"])))
     with pytest.raises(PermanentError) as refused:
         await site.series("lanterns")
     assert refused.value.code == "blocked_address"

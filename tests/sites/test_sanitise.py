@@ -2,7 +2,8 @@
 
 import pytest
 
-from fascicle.sites.sanitise import plain_line, sanitised_article
+from fascicle.sites.plain_text import plain_line
+from fascicle.sites.sanitise import sanitised_article
 
 
 @pytest.mark.parametrize(

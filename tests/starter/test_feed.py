@@ -171,8 +171,7 @@ def _discard_letter(running: Running, source_id: str) -> None:
 
 
 def _subscribe(running: Running, url: str, user: str, *options: str) -> Outcome:
-    """Without a process that reads the feed: starting it is half a second of CPU."""
-    return running.fascicle("feed", "subscribe", url, "--user", user, *options, FASCICLE_FEED_PROCESSES="0")
+    return running.fascicle("feed", "subscribe", url, "--user", user, *options)
 
 
 def _feed(running: Running, title: str, *entries: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from fascicle.domain.names import MAIN_QUEUE, new_id
 from fascicle.runtime.embedded import EmbeddedPostgres
 from fascicle.runtime.embedded.postgres import programs
 from fascicle.runtime.postgres_programs import PostgresPrograms
+from fascicle.sandbox import Sandbox
 from fascicle.storage import post as posts
 from fascicle.storage.database import check_schema, transaction
 from fascicle.storage.restored import Doubts, doubt_what_may_have_happened
@@ -83,11 +84,16 @@ async def _tell_of_a_chapter(stack: Harness, before: Before) -> None:
 
 @pytest.fixture
 async def elsewhere(
-    empty_url: str, client: Client, simulator: RunningSimulator, overrides: dict[str, Any], tmp_path: Path
+    empty_url: str,
+    client: Client,
+    simulator: RunningSimulator,
+    overrides: dict[str, Any],
+    sandbox: Sandbox,
+    tmp_path: Path,
 ) -> AsyncIterator[Harness]:
     """The empty database, with the same Temporal, which remembers the lost time."""
     settings = settings_for(empty_url, simulator, files_dir=tmp_path / "files", **overrides)
-    async with open_harness(settings, client, simulator) as opened:
+    async with open_harness(settings, client, simulator, sandbox) as opened:
         yield opened
 
 

@@ -15,7 +15,7 @@ from simulator.server import RunningSimulator
 from starter.context import Reach
 from starter.feed_import import import_feeds
 from tests.feeds import feed
-from tests.harness import Harness, eventually, open_harness
+from tests.harness import Harness, eventually
 from tests.items import due_item
 from tests.requests import article, ask, desk, model_settings, summarized, until_closed, until_over
 
@@ -181,7 +181,10 @@ async def test_r2_temporals_own_cancel_ends_the_row_too(stack: Harness) -> None:
 async def test_r6_no_more_are_worked_on_than_the_setting_says(harness: Harness) -> None:
     settings = harness.dependencies.settings.model_copy(update={"request_concurrency": 3})
     harness.simulator.llm.configure(latency=0.02)
-    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+    async with (
+        harness.another(settings) as stack,
+        stack.workers(),
+    ):
         urls = [article(stack, title=f"On Lamp {n}", words=80) for n in range(12)]
         views = [one.view for one in await asyncio.gather(*(ask(stack, url) for url in urls))]
         most = 0

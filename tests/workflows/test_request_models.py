@@ -112,7 +112,10 @@ async def test_r4_a_long_text_is_read_in_parts_each_paid_once(harness: Harness) 
     settings = harness.dependencies.settings.model_copy(
         update={"llm_context_tokens": 4500, "llm_output_tokens": 800}
     )
-    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+    async with (
+        harness.another(settings) as stack,
+        stack.workers(),
+    ):
         # The fourth question fails for good; what the first three were answered is kept.
         harness.simulator.llm.script(LlmScript(status=402, skip=3))
         view = await summarized(stack, article(stack, title="On Lamps", words=6000))
@@ -155,7 +158,10 @@ async def test_r4_what_a_day_may_cost_is_waited_for_not_failed(stack: Harness) -
 async def test_r4_what_no_day_could_pay_is_refused(harness: Harness) -> None:
     limits = {"llm_daily_tokens": 1000}
     settings = Settings(**(harness.dependencies.settings.model_dump() | limits))
-    async with open_harness(settings, harness.client, harness.simulator) as stack, stack.workers():
+    async with (
+        harness.another(settings) as stack,
+        stack.workers(),
+    ):
         view = await summarized(stack, article(stack, title="On Lamps"))
         assert view.error is not None
         assert view.error["error_code"] == "over_budget"
@@ -190,7 +196,9 @@ async def test_x7_a_text_that_gives_orders_changes_nothing_but_its_own_summary(s
 async def test_x4_where_the_model_lives_no_page_may_be(harness: Harness) -> None:
     """The operator's word opens that door for the model alone."""
     settings = harness.dependencies.settings.model_copy(update={"allow_hosts": []})
-    async with open_harness(settings, harness.client, harness.simulator) as stack:
+    async with open_harness(
+        settings, harness.client, harness.simulator, harness.dependencies.sandbox
+    ) as stack:
         model, pages = stack.dependencies.language_model, stack.dependencies.articles
         assert model is not None
         asked = Question("sim/one", summary_messages("t", "x"), "draft", wire_schema(Draft), 900)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simulator.faults import Fault
-from tests.harness import ADAPTERS, Harness, eventually, open_harness
+from tests.harness import ADAPTERS, Harness, eventually
 
 EVERYWHERE = ("mangadex", "mangaplus", "weebcentral", "inkpages", "panelbox")
 
@@ -95,7 +95,10 @@ async def test_c13_a_broken_adapter_fails_its_sources_with_a_reason_and_no_other
         programmed = await harness.add_and_sync(series, series=described["series_id"])
     (tmp_path / "panelbox.yaml").write_text("name: panelbox\nbase_url: https://panelbox.example\n")
     settings = harness.dependencies.settings
-    async with open_harness(settings, harness.client, harness.simulator) as again, again.workers():
+    async with (
+        harness.another(settings) as again,
+        again.workers(),
+    ):
         await again.poll(described)
         await again.poll(programmed)
         [letter] = await again.rows("select * from dead_letter")

@@ -154,3 +154,25 @@ async def test_c9_a_database_that_is_away_is_waited_for_and_no_fault_of_the_sour
     await stack.poll(source)
     await stack.all_quiet()
     assert await stack.chapter_count() == 4
+
+
+async def test_x2_a_pause_ends_a_poll_that_is_under_way(stack: Harness) -> None:
+    """One that ends the worker again and again, say: its attempts go on for minutes."""
+    source = await stack.add_and_sync(stack.series(chapters=3))
+    stack.simulator.faults.add(Fault(kind="hold", path=FEED, hold="before", hold_seconds=600, count=1))
+    before = (await stack.status(source))["polls"]
+    await stack.workflow(source).signal("poll_now")
+
+    async def is_asking() -> bool:
+        return bool((await stack.status(source))["polls"] > before)
+
+    async def is_paused() -> bool:
+        return bool((await stack.status(source))["paused"])
+
+    await eventually(is_asking, what="the poll")
+    await stack.workflow(source).signal("pause", "enough")
+    await eventually(is_paused, within=10, what="the pause")
+    assert await stack.source_value(source["id"], "failure_count") == 0
+    await stack.workflow(source).signal("resume")
+    await stack.poll(source)
+    assert (await stack.status(source))["last_outcome"] == "nothing new"

@@ -8,7 +8,8 @@ from selectolax.lexbor import LexborNode
 
 from fascicle.domain.fic import SeriesPart
 from fascicle.sites.ao3.tree import PUBLIC_URL, broken, count, href, id_in, line
-from fascicle.sites.sanitise import plain_line, sanitised_html
+from fascicle.sites.plain_text import plain_line
+from fascicle.sites.sanitise import sanitised_html
 
 NAME = "ao3"
 _PART = re.compile(r"\D{0,20}([0-9]{1,9}) ")

@@ -8,8 +8,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from fascicle.domain import instants
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import FicCode
-from fascicle.sites.markup import is_monstrous
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.markup_guards import is_monstrous
+from fascicle.sites.plain_text import plain_line
 
 PUBLIC_URL = "https://archiveofourown.org"
 

@@ -11,7 +11,7 @@ from fascicle.sites.articles.trimming import trimmed
 from fascicle.sites.pages import values
 from fascicle.sites.pages.language import agreed_language
 from fascicle.sites.pages.text import LONGEST_TEXT, text_of_html
-from fascicle.sites.sanitise import storable
+from fascicle.sites.plain_text import storable
 
 _TARGET = r"\((?:[^()\s]|\([^()\s]{0,200}\)){0,2000}(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\s*\)"
 _IMAGE = re.compile(rf"!\[[^\[\]\n]{{0,2000}}\]{_TARGET}")

@@ -11,14 +11,15 @@ from fascicle.domain.urls import address_title, page_host, place
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.text import main_text
 from fascicle.sites.articles.trimming import trimmed
-from fascicle.sites.markup import would_take_minutes
+from fascicle.sites.markup_guards import would_take_minutes
 from fascicle.sites.pages import values
 from fascicle.sites.pages.decoding import decoded
 from fascicle.sites.pages.json_ld import main_thing
 from fascicle.sites.pages.language import agreed_language
+from fascicle.sites.pages.main_text import beginning_of_page
 from fascicle.sites.pages.metadata import page_metadata
-from fascicle.sites.pages.text import LONGEST_TEXT, beginning_of_page
-from fascicle.sites.sanitise import storable
+from fascicle.sites.pages.text import LONGEST_TEXT
+from fascicle.sites.plain_text import storable
 
 # Of the pages that check, not of the scripts that the same services put into every page.
 _CHALLENGE_SCRIPTS = ("_cf_chl_opt", "px-captcha", "captcha-delivery.com")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fascicle.sites.articles.markup import Links, drop_asides_in_sentences, key_of, unfold_layout_tables
 from fascicle.sites.articles.trimming import is_prose
-from fascicle.sites.pages.text import extracted
+from fascicle.sites.pages.main_text import extracted
 
 # A stricter look that finds less than this share of the text has lost the article, not the rest of the page.
 _LEAST_AGREEMENT = 0.5

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import jsonpath
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from fascicle.runtime.answers import Answer
+from fascicle.domain.urls import place
+from fascicle.runtime.answered_json import parsed_json
 from fascicle.sites.declarative.pick import Pick
 from fascicle.sites.markup import tree_of
 
@@ -41,8 +42,25 @@ class Document(Row, Protocol):
         ...
 
 
-def open_document(answer: Answer, *, is_json: bool) -> Document:
-    return JsonDocument(answer.json()) if is_json else HtmlDocument(tree_of(answer.body, answer.place))
+@dataclass(frozen=True)
+class FetchedPage:
+    """A site's answer."""
+
+    url: str
+    status: int
+    body: bytes
+
+    @property
+    def place(self) -> str:
+        """The address for messages."""
+        return place(self.url)
+
+    def json(self) -> Any:
+        return parsed_json(self.body, self.place, self.status)
+
+
+def open_document(page: FetchedPage, *, is_json: bool) -> Document:
+    return JsonDocument(page.json()) if is_json else HtmlDocument(tree_of(page.body, page.place))
 
 
 @dataclass(frozen=True)

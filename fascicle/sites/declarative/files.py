@@ -16,6 +16,7 @@ from fascicle.runtime.adapter_files import adapter_files
 from fascicle.runtime.http import HttpClient
 from fascicle.runtime.ssrf import HostGuard
 from fascicle.runtime.yaml_text import load_yaml
+from fascicle.sandbox import Sandbox
 from fascicle.sites.base import BrokenAdapter
 from fascicle.sites.declarative.description import SiteDescription
 from fascicle.sites.declarative.site import DeclarativeSite, site_of
@@ -76,24 +77,29 @@ def read_description(file: Path) -> SiteDescription:
         raise UsageError("adapter_broken", f"{file} is no usable adapter:\n{lines}") from error
 
 
-def build_site(http: HttpClient, file: Path, surroundings: Surroundings) -> DeclarativeSite:
+def build_site(http: HttpClient, sandbox: Sandbox, file: Path, surroundings: Surroundings) -> DeclarativeSite:
     about = read_description(file)
     try:
         base_url, interval = surroundings.base_url(about), surroundings.interval(about)
     except UsageError as error:
         raise UsageError("adapter_broken", f"{file}: {error.message}") from error
-    return site_of(http, about, file=file, base_url=base_url, interval_seconds=interval)
+    return site_of(http, sandbox, about, file=file, base_url=base_url, interval_seconds=interval)
 
 
 def load_folder(
-    http: HttpClient, folder: Path, surroundings: Surroundings, *, taken: Iterable[str] = ()
+    http: HttpClient,
+    sandbox: Sandbox,
+    folder: Path,
+    surroundings: Surroundings,
+    *,
+    taken: Iterable[str] = (),
 ) -> tuple[list[DeclarativeSite], list[BrokenAdapter]]:
     """The sites of all files in the folder, and the files that are none. No folder, no sites."""
     sites: dict[str, DeclarativeSite] = {}
     broken: list[BrokenAdapter] = []
     for file in adapter_files(folder):
         try:
-            site = build_site(http, file, surroundings)
+            site = build_site(http, sandbox, file, surroundings)
             if site.name in {*taken, *sites}:
                 raise UsageError("adapter_broken", f"{file}: there is a site called {site.name} already.")
             sites[site.name] = site

@@ -1,65 +1,42 @@
-"""Where a reader of a list stands, and how it is kept from walking in circles."""
+"""How a list goes on after a page, and how its reader is kept from walking in circles."""
 
 import hashlib
 from collections.abc import Iterable
-from urllib.parse import quote, urlsplit
-
-from pydantic import BaseModel
+from urllib.parse import urlsplit
 
 from fascicle.domain.errors import RetryableError
-from fascicle.runtime.answers import Answer
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import Paging
-from fascicle.sites.declarative.document import Document, value
+from fascicle.sites.declarative.document import Document, FetchedPage, value
+from fascicle.sites.declarative.position import Position
 
 
-class Position(BaseModel):
-    """A place in a list, as the opaque cursor between two pages."""
+def check_is_new(position: Position, ids: Iterable[str], page: FetchedPage) -> Position:
+    """This position with its page noted, or an error where the page was there before."""
+    print_of_page = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
+    if print_of_page in position.seen:
+        before = position.seen.index(print_of_page) + 1
+        raise RetryableError(
+            "endless_list",
+            f"{page.place}: page {position.turn} of the list is page {before} again. "
+            "If it stays so, the adapter's `paging` does not fit the site.",
+        )
+    return position.model_copy(update={"seen": [*position.seen, print_of_page]})
 
-    turn: int = 1
-    at: str = ""
-    """The address (by link) or token (by cursor) of this page; empty for the first one"""
-    seen: list[str] = []
-    """Fingerprints of the pages before"""
 
-    @classmethod
-    def of(cls, cursor: str | None) -> "Position":
-        return cls.model_validate_json(cursor) if cursor else cls()
-
-    def url(self, template: str, paging: Paging | None) -> str:
-        if paging is None:
-            return template
-        if paging.by == "link":
-            return self.at or template
-        number = paging.first + self.turn - 1
-        return template.replace("{page}", str(number)).replace("{cursor}", quote(self.at, safe=""))
-
-    def check_is_new(self, ids: Iterable[str], answer: Answer) -> "Position":
-        """This position with its page noted, or an error where the page was there before."""
-        print_of_page = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
-        if print_of_page in self.seen:
-            before = self.seen.index(print_of_page) + 1
-            raise RetryableError(
-                "endless_list",
-                f"{answer.place}: page {self.turn} of the list is page {before} again. "
-                "If it stays so, the adapter's `paging` does not fit the site.",
-            )
-        return self.model_copy(update={"seen": [*self.seen, print_of_page]})
-
-    def following(self, paging: Paging | None, document: Document, rows: int, answer: Answer) -> str | None:
-        """The cursor of the next page; None at the end."""
-        if paging is None:
-            return None
-        if paging.by == "page":
-            goes_on = rows > 0 and (paging.more is None or document.has(paging.more))
-            return self._next("") if goes_on else None
-        found = value(document, paging.next)
-        if found is None:
-            return None
-        return self._next(_checked_link(found, answer) if paging.by == "link" else found[:1000])
-
-    def _next(self, at: str) -> str:
-        return Position(turn=self.turn + 1, at=at, seen=self.seen).model_dump_json()
+def following(
+    position: Position, paging: Paging | None, document: Document, rows: int, page: FetchedPage
+) -> str | None:
+    """The cursor of the next page; None at the end."""
+    if paging is None:
+        return None
+    if paging.by == "page":
+        goes_on = rows > 0 and (paging.more is None or document.has(paging.more))
+        return position.next("") if goes_on else None
+    found = value(document, paging.next)
+    if found is None:
+        return None
+    return position.next(_checked_link(found, page) if paging.by == "link" else found[:1000])
 
 
 def is_certain_end(paging: Paging | None, document: Document) -> bool:
@@ -70,11 +47,11 @@ def is_certain_end(paging: Paging | None, document: Document) -> bool:
     return sign is None or document.denies(sign)
 
 
-def _checked_link(found: str, answer: Answer) -> str:
+def _checked_link(found: str, page: FetchedPage) -> str:
     """A list goes on where it began: on the same host."""
-    link = fields.address(found, answer.url)
-    if link is None or urlsplit(link).netloc != urlsplit(answer.url).netloc:
+    link = fields.address(found, page.url)
+    if link is None or urlsplit(link).netloc != urlsplit(page.url).netloc:
         raise RetryableError(
-            "bad_answer", f"{answer.place}: the next page's link leads elsewhere: {found[:100]!r}."
+            "bad_answer", f"{page.place}: the next page's link leads elsewhere: {found[:100]!r}."
         )
     return link

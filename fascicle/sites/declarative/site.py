@@ -1,11 +1,8 @@
 """A site as its description says."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
@@ -13,39 +10,33 @@ from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.answers import Answer
 from fascicle.runtime.http import Gated, HttpClient
-from fascicle.sites import fields
+from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
-from fascicle.sites.declarative.document import Document, Row, open_document, value
-from fascicle.sites.declarative.paging import Position, is_certain_end
-from fascicle.sites.declarative.rows import BadRowError, read_latest, read_upload
-
-T = TypeVar("T", Upload, LatestEntry)
+from fascicle.sites.declarative.page_read import PageRead, broken
+from fascicle.sites.declarative.position import Position
 
 _LONGEST_KEY = 200
 
 
-@dataclass
-class PageRead(Generic[T]):
-    """One page: what could be used, and what could not."""
-
-    rows: int
-    entries: list[T] = field(default_factory=list)
-    skipped: list[BadRowError] = field(default_factory=list)
-    total: int | None = None
-    next_cursor: str | None = None
-    doubtful_end: bool = False
-    """No next page was found, but nothing says that there is none."""
-
-
 class DeclarativeSite:
     def __init__(
-        self, http: HttpClient, about: SiteDescription, *, file: Path, base_url: str, interval_seconds: float
+        self,
+        http: HttpClient,
+        sandbox: Sandbox,
+        about: SiteDescription,
+        *,
+        file: Path,
+        base_url: str,
+        interval_seconds: float,
     ) -> None:
         self.name = about.name
         self.file = file
         self.gate = Gated(about.name, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))
         self._http = http
+        self._sandbox = sandbox
         self.about = about
+        # As the parsing process gets it.
+        self._described = about.model_dump_json(by_alias=True, exclude_none=True)
         self._base = base_url
 
     def recognise(self, url: str) -> str | None:
@@ -66,10 +57,17 @@ class DeclarativeSite:
     async def series(self, key: str) -> SeriesInfo:
         page = self.about.series
         answer = await self._http.get(self._url(page.url, key), self.gate)
-        document = open_document(answer, is_json=page.title.is_json)
-        title = fields.text(value(document, page.title))
-        if title is None:
-            raise self._broken(f"series.title ({page.title}) gave nothing at {answer.place}")
+        title = await self._sandbox.read(
+            Reading.ADAPTER_SERIES,
+            answer.body,
+            str,
+            place=answer.url,
+            about=self._described,
+            url=answer.url,
+            status=answer.status,
+        )
+        if not title:
+            raise broken(str(self.file), f"series.title ({page.title}) gave nothing at {answer.place}")
         public = _filled(page.page or page.url, key)
         return SeriesInfo(
             site_key=key,
@@ -99,17 +97,19 @@ class DeclarativeSite:
         section = self.about.list
         template = section.oldest_first_url if oldest_first and section.oldest_first_url else section.url
 
-        def read(row: Row, answer: Answer) -> Upload:
-            return read_upload(
-                row,
-                section.fields,
-                page=answer.url,
-                base=self._base,
-                dates=section.dates,
-                language=self.about.language,
-            )
-
-        return await self._read("list", section, self._url(template, key), cursor, read)
+        answer = await self._fetch("list", section, self._url(template, key), cursor)
+        return await self._sandbox.read(
+            Reading.ADAPTER_CHAPTERS,
+            answer.body,
+            PageRead[Upload],
+            place=answer.url,
+            about=self._described,
+            file=str(self.file),
+            base=self._base,
+            url=answer.url,
+            status=answer.status,
+            cursor=cursor,
+        )
 
     async def _whole_list_reversed(self, key: str, languages: Sequence[str]) -> ListingPage:
         """The newest chapters are on the last page, so all are read."""
@@ -135,14 +135,9 @@ class DeclarativeSite:
             uploads, page.rows, total, page.next_cursor, partial=is_doubtful or not self.about.complete
         )
 
-    async def _read(
-        self,
-        part: str,
-        section: ChapterList | LatestList,
-        template: str,
-        cursor: str | None,
-        read: Callable[[Row, Answer], T],
-    ) -> PageRead[T]:
+    async def _fetch(
+        self, part: str, section: ChapterList | LatestList, template: str, cursor: str | None
+    ) -> Answer:
         position = Position.of(cursor)
         if section.paging and position.turn > section.paging.max_pages:
             raise PermanentError(
@@ -150,52 +145,7 @@ class DeclarativeSite:
                 f"{self.name}: the list at {template} has more than {section.paging.max_pages} pages. "
                 f"If it is that long, raise {part}.paging.max_pages in {self.file}.",
             )
-        answer = await self._http.get(position.url(template, section.paging), self.gate)
-        document = open_document(answer, is_json=section.items.is_json)
-        page: PageRead[T] = self._read_rows(part, self._rows(part, section, document, answer), answer, read)
-        if isinstance(section, ChapterList):
-            page.total = _number(value(document, section.total))
-        ids = [entry.upload_id for entry in page.entries]
-        position = position.check_is_new(ids, answer)
-        page.next_cursor = position.following(section.paging, document, page.rows, answer)
-        page.doubtful_end = page.next_cursor is None and not is_certain_end(section.paging, document)
-        return page
-
-    def _rows(
-        self, part: str, section: ChapterList | LatestList, document: Document, answer: Answer
-    ) -> Sequence[Row]:
-        rows = document.items(section.items)
-        if rows is not None:
-            return rows
-        if section.container and document.has(section.container):
-            return []
-        looked_for = f"{part}.items ({section.items})"
-        if section.container:
-            looked_for += f" and {part}.container ({section.container})"
-        raise self._broken(f"{looked_for} matched nothing at {answer.place}")
-
-    def _read_rows(
-        self, part: str, rows: Sequence[Row], answer: Answer, read: Callable[[Row, Answer], T]
-    ) -> PageRead[T]:
-        page: PageRead[T] = PageRead(len(rows))
-        for row in rows:
-            try:
-                page.entries.append(read(row, answer))
-            except BadRowError as bad:
-                page.skipped.append(bad)
-        if page.skipped and not page.entries:
-            [(reason, _)] = Counter(map(str, page.skipped)).most_common(1)
-            raise self._broken(
-                f"none of the {len(rows)} rows of {answer.place} can be used: {part}.fields.{reason}"
-            )
-        return page
-
-    def _broken(self, what: str) -> PermanentError:
-        return PermanentError(
-            "adapter_broken",
-            f"{self.file}: {what}. The site has changed or the adapter is wrong: "
-            f"`fascicle site test {self.file} URL` shows what it finds.",
-        )
+        return await self._http.get(position.url(template, section.paging), self.gate)
 
     def _url(self, template: str, key: str) -> str:
         filled = _filled(template, key)
@@ -209,20 +159,34 @@ class SweepableDeclarativeSite(DeclarativeSite):
         section = self.about.latest
         assert section is not None
 
-        def read(row: Row, answer: Answer) -> LatestEntry:
-            return read_latest(row, section.fields, dates=section.dates, language=self.about.language)
-
-        page = await self._read("latest", section, self._url(section.url, ""), cursor, read)
+        answer = await self._fetch("latest", section, self._url(section.url, ""), cursor)
+        page = await self._sandbox.read(
+            Reading.ADAPTER_LATEST,
+            answer.body,
+            PageRead[LatestEntry],
+            place=answer.url,
+            about=self._described,
+            file=str(self.file),
+            url=answer.url,
+            status=answer.status,
+            cursor=cursor,
+        )
         # Nobody needs this list to its end, which may be years away.
         is_last = section.paging is not None and Position.of(cursor).turn >= section.paging.max_pages
         return LatestPage(page.entries, None if is_last else page.next_cursor, len(page.entries))
 
 
 def site_of(
-    http: HttpClient, about: SiteDescription, *, file: Path, base_url: str, interval_seconds: float
+    http: HttpClient,
+    sandbox: Sandbox,
+    about: SiteDescription,
+    *,
+    file: Path,
+    base_url: str,
+    interval_seconds: float,
 ) -> DeclarativeSite:
     kind = DeclarativeSite if about.latest is None else SweepableDeclarativeSite
-    return kind(http, about, file=file, base_url=base_url, interval_seconds=interval_seconds)
+    return kind(http, sandbox, about, file=file, base_url=base_url, interval_seconds=interval_seconds)
 
 
 def _filled(template: str, key: str) -> str:
@@ -231,8 +195,3 @@ def _filled(template: str, key: str) -> str:
 
 def _is_key(text: str) -> bool:
     return text not in ("", ".", "..") and len(text) <= _LONGEST_KEY and text.isprintable()
-
-
-def _number(found: str | None) -> int | None:
-    digits = "".join(c for c in found or "" if c in "0123456789")[:9]
-    return int(digits) if digits else None

@@ -5,12 +5,12 @@ A line of JSON each way. The parent starts it with `python -m fascicle.sites.fan
 
 import base64
 import json
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
+from fascicle.sandbox.lockdown import end_after, own_pipes, shut_network
 from fascicle.sites.fanficfare.facts import facts_of, is_at_home
-from fascicle.sites.fanficfare.lockdown import end_after, shut_files, shut_network
+from fascicle.sites.fanficfare.lockdown import shut_files
 from fascicle.sites.fanficfare.offline import (
     FormNeeded,
     LoginNeeded,
@@ -25,7 +25,7 @@ _GRACE_SECONDS = 5.0
 
 def serve(read: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
     """Answer until the parent closes the pipe."""
-    requests, answers = _pipes()
+    requests, answers = own_pipes()
     shut_network()
     silent_adapters()
     shut_files()
@@ -70,15 +70,6 @@ def _failure(error: BaseException) -> dict[str, Any]:
         "status": getattr(error, "status_code", None) if known else None,
         "said": f"{type(error).__name__}: {error}"[:500],
     }
-
-
-def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Both ends, out of the reach of whatever prints."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    return requests, answers
 
 
 def _answer(answers: BinaryIO, content: Mapping[str, Any]) -> None:

@@ -4,6 +4,8 @@ from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from fascicle.sites.sanitise import sanitised_html
+
 # Nobody tags that much: a page that does is broken, or means harm.
 _MOST_ENTRIES = 500
 _LONGEST_ENTRY = 1000
@@ -15,7 +17,8 @@ _WORDS = ("title", "rating", "language", "status", "series", "seriesUrl", "numWo
 def facts_of(story: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {name: _entries(story, name) for name in _LISTS}
     facts |= {name: _text(story.getMetadata(name, removeallentities=True)) for name in _WORDS}
-    facts["description"] = str(story.getMetadata("description") or "")[:_LONGEST_SUMMARY]
+    described = str(story.getMetadata("description") or "")[:_LONGEST_SUMMARY]
+    facts["description"] = sanitised_html(described) or ""
     # From the number, not from the text: that has commas, and what a configuration puts around it.
     facts["numChapters"] = _text(story.getMetadataRaw("numChapters"))
     facts["datePublished"] = _day(story.getMetadataRaw("datePublished"))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.fic import Fic, FicCode, FicRef, SeriesPart
-from fascicle.sites.sanitise import plain_line, sanitised_html
+from fascicle.sites.plain_text import plain_line
 
 _SERIES = re.compile(r"(?P<title>.+?)\s*\[(?P<part>\d{1,6})(?:\.\d+)?\]", re.DOTALL)
 _COMPLETE = frozenset({"complete", "completed", "finished", "one-shot", "oneshot"})
@@ -35,7 +35,7 @@ def fic_of(ref: FicRef, facts: Mapping[str, Any]) -> Fic:
         warnings=_lines(facts["warnings"]),
         rating=plain_line(facts["rating"]) or None,
         language=plain_line(facts["language"]) or None,
-        summary=sanitised_html(facts["description"]),
+        summary=facts["description"] or None,
         words=_number(facts["numWords"]),
         chapters=_number(facts["numChapters"]),
         chapters_total=_number(facts["chapterslashtotal"].partition("/")[2]),

@@ -1,28 +1,15 @@
-"""What a child may not do: reach the network, start programs, change files, outlive its parent.
+"""What a child of FanFicFare's may not do on top of what no parsing process may: change files.
 
 A child handles pages strangers wrote with a parser of 107 sites: it gets no more than it needs.
 """
 
 import os
 import resource
-import signal
 import sys
-from contextlib import suppress
 from typing import Any
 
-_NETWORK = frozenset(
-    {
-        *("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"),
-        *("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"),
-        *("urllib.Request", "http.client.connect", "ftplib.connect", "smtplib.connect"),
-    }
-)
-_PROGRAMS = frozenset(
-    {
-        *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"),
-        *("os.startfile", "pty.spawn", "os.kill", "webbrowser.open"),
-    }
-)
+from fascicle.sandbox.lockdown import Refused, limit
+
 _FILES = frozenset(
     {
         *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
@@ -31,22 +18,7 @@ _FILES = frozenset(
     }
 )
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_MEMORY = 1 << 30
-
-
-class Refused(PermissionError):
-    pass
-
-
-def shut_network() -> None:
-    """Before FanFicFare is loaded. An audit hook cannot be taken out again."""
-    refused = _NETWORK | _PROGRAMS
-
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in refused:
-            raise Refused(f"{event} is not for a parser")
-
-    sys.addaudithook(refuse)
+_MEMORY = 512 << 20
 
 
 def shut_files() -> None:
@@ -57,21 +29,11 @@ def shut_files() -> None:
             raise Refused(f"{event} is not for a parser")
 
     sys.addaudithook(refuse)
-    _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_AS, _MEMORY)
-    _limit(resource.RLIMIT_CORE, 0)
-
-
-def end_after(seconds: float) -> None:
-    """The kernel ends this process then, even if nobody is left to do it; 0 calls that off."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    limit(resource.RLIMIT_FSIZE, 0)
+    limit(resource.RLIMIT_AS, _MEMORY)
+    limit(resource.RLIMIT_CORE, 0)
 
 
 def _is_writing(arguments: tuple[Any, ...]) -> bool:
     path, _, flags = arguments
     return isinstance(flags, int) and bool(flags & _WRITING) and path != os.devnull
-
-
-def _limit(kind: int, most: int) -> None:
-    with suppress(ValueError, OSError):  # not every system knows every limit
-        resource.setrlimit(kind, (most, most))

@@ -6,7 +6,7 @@ from typing import Any
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.fic import FicCode, FicRef
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.plain_text import plain_line
 
 _LOGIN = ("FailedToLogin", "AccessDenied", "NeedTimedOneTimePassword")
 # Not the address of the challenge's script: ordinary pages carry that one, too.

@@ -6,20 +6,18 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from fascicle.domain.errors import PermanentError, RetryableError
 from fascicle.domain.fic import FicCode
-from fascicle.sites.idle_children import IdleChildren
+from fascicle.sandbox.idle_children import IdleChildren
+from fascicle.sandbox.lockdown import bare_environment
 
 CHILD = "fascicle.sites.fanficfare.child"
 # Adapters leak soups; a fresh process costs half a second.
 _MOST_ASKS = 200
 _START_SECONDS = 60.0
 _LARGEST_ANSWER = 4 << 20
-# Some Pythons do not start without it.
-_PASSED_ON = ("LD_LIBRARY_PATH",)
 
 
 class TooSlow(Exception):
@@ -182,14 +180,3 @@ def _not_started(error: Exception) -> RetryableError:
 
 def _gone() -> RetryableError:
     return RetryableError(FicCode.TRANSIENT, "The process that reads pages ended in the middle of one.")
-
-
-def bare_environment() -> dict[str, str]:
-    """Nothing of ours: no settings, no secrets, no home with a configuration in it. Times are UTC."""
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return passed_on | {
-        "PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path),
-        "HOME": os.devnull,
-        "TZ": "UTC",
-        "PYTHONUTF8": "1",
-    }

@@ -6,18 +6,19 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.feed import FeedLink, ParsedFeed
+from fascicle.domain.feed import Entry, FeedLink, ParsedFeed
 from fascicle.domain.gate import GatePolicy
 from fascicle.runtime.http import Gated, HttpClient
 from fascicle.sites.feeds.caching import patience_seconds
-from fascicle.sites.feeds.discovery import feed_links, guesses
 from fascicle.sites.feeds.reader import FeedReader
-from fascicle.sites.feeds.youtube import channel_in_page, youtube_feed, youtube_page
+from fascicle.sites.feeds.youtube import youtube_feed, youtube_page
 
 # So many of the feeds that a page points at are tried.
 _MOST_LINKS = 3
 # What a ban says to a feed reader is not "later": it will be refused at the next look, too.
 _BANS = ("blocked", "challenge")
+# Where a feed usually is.
+_PLACES = ("feed", "rss.xml", "atom.xml", "index.xml")
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,10 @@ class Feeds:
     async def read_document(self, body: bytes, *, url: str, content_type: str | None) -> ParsedFeed:
         return await self._reader.read(body, url=url, content_type=content_type)
 
+    async def harmless(self, entry: Entry) -> Entry:
+        """An entry that was kept as its feed had it, with harmless HTML."""
+        return await self._reader.harmless(entry)
+
     async def find(self, url: str) -> Found:
         """The feed at an address, or the one that the page there points at."""
         address = self.address_of(url)
@@ -110,8 +115,8 @@ class Feeds:
 
     async def _channel_behind(self, page: str) -> str:
         fetched = await self.fetch(page)
-        channel = channel_in_page(fetched.body)
-        address = channel and youtube_feed(f"{self._youtube}/channel/{channel}", self._youtube)
+        channels = await self._reader.channels(fetched.body, url=fetched.url)
+        address = channels and youtube_feed(f"{self._youtube}/channel/{channels[0]}", self._youtube)
         if not address:
             raise PermanentError(
                 "no_feed", f"{page} names no channel. Give the channel's address (youtube.com/channel/UC…)."
@@ -119,7 +124,7 @@ class Feeds:
         return address
 
     async def _find_in_page(self, page: Fetched, why: PermanentError) -> Found:
-        links = feed_links(page.body, url=page.url)[:_MOST_LINKS]
+        links = (await self._reader.links(page.body, url=page.url))[:_MOST_LINKS]
         candidates = links or [FeedLink(url=guess) for guess in guesses(page.url)]
         for link in candidates:
             if link.url == page.url:
@@ -139,3 +144,11 @@ class Feeds:
 
     def _is_youtube(self, url: str) -> bool:
         return youtube_feed(url, self._youtube) is not None
+
+
+def guesses(url: str) -> list[str]:
+    """A few places to look when the page says nothing."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return []
+    return [f"{parts.scheme}://{parts.netloc}/{place}" for place in _PLACES]

@@ -1,4 +1,4 @@
-"""Feeds that a page points at, and places where one usually is."""
+"""Feeds that a page points at. Parses: only for a parsing process."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.feed import FeedLink
 from fascicle.sites.feeds.fields import line, web_address
-from fascicle.sites.markup import would_take_minutes
+from fascicle.sites.markup_guards import would_take_minutes
 
 _TYPES = {
     "application/rss+xml": 0,
@@ -26,7 +26,6 @@ _FEED_PATH = re.compile(
     re.IGNORECASE,
 )
 _MOST = 20
-_PLACES = ("feed", "rss.xml", "atom.xml", "index.xml")
 
 
 def feed_links(html: bytes, *, url: str) -> list[FeedLink]:
@@ -40,14 +39,6 @@ def feed_links(html: bytes, *, url: str) -> list[FeedLink]:
     for link in found:
         unique.setdefault(link.url, link)
     return list(unique.values())[:_MOST]
-
-
-def guesses(url: str) -> list[str]:
-    """A few places to look when the page says nothing."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return []
-    return [f"{parts.scheme}://{parts.netloc}/{place}" for place in _PLACES]
 
 
 def _base(tree: LexborHTMLParser, url: str) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from fascicle.domain.instants import instant, mail_date
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.plain_text import plain_line
 
 _Raw = TypeVar("_Raw")
 LONGEST_HTML = 200_000

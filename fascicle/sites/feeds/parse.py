@@ -17,7 +17,7 @@ from fascicle.sites.feeds.keys import as_episode, is_empty, with_keys
 from fascicle.sites.feeds.not_a_feed import not_a_feed
 from fascicle.sites.feeds.thinning import thinned
 from fascicle.sites.feeds.xml_feed import podcast_guid, xml_feed
-from fascicle.sites.sanitise import storable
+from fascicle.sites.plain_text import storable
 
 _HEADERS = {"content-type": "application/xml; charset=utf-8"}
 _BLANKS = "\ufeff \t\r\n"

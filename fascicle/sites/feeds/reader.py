@@ -1,54 +1,51 @@
-"""Feeds read off the event loop, in processes that a hostile feed may wear out."""
+"""Feeds read by a parsing process."""
 
-import asyncio
-from functools import partial
-from types import TracebackType
-from typing import Self
+from fascicle.domain.errors import PermanentError
+from fascicle.domain.feed import Entry, FeedLink, ParsedFeed
+from fascicle.sandbox import Reading, Sandbox
+from fascicle.sandbox.limits import CRASHED, TIMEOUT
 
-from fascicle.domain.feed import ParsedFeed
-from fascicle.sites.feeds.parse import parse_feed
-from fascicle.sites.reading.readers import Readers, read_in_thread
-
-CHILD = "fascicle.sites.feeds.child"
+_ENTRY_OF_A_LETTER = "the entry of a dead letter"
 
 
 class FeedReader:
-    """Reads in child processes, which start with the first feed; in a thread if there are to be none."""
-
-    def __init__(
-        self, processes: int, *, max_entries: int = 5000, longest_seconds: float = 60, child: str = CHILD
-    ) -> None:
-        self._readers = Readers(processes, child, longest_seconds=longest_seconds) if processes else None
+    def __init__(self, sandbox: Sandbox, *, max_entries: int = 5000) -> None:
+        self._sandbox = sandbox
         self._max_entries = max_entries
-        self._seconds = longest_seconds
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    @property
-    def pids(self) -> list[int]:
-        """The processes that run at present."""
-        return self._readers.pids if self._readers else []
 
     async def read(self, body: bytes, *, url: str, content_type: str | None = None) -> ParsedFeed:
-        """The feed; a PermanentError where it is none, takes too long or too much memory."""
-        if self._readers is None:
-            return await self._in_thread(body, url, content_type)
-        payload = await self._readers.read(
-            body, url=url, content_type=content_type, max_entries=self._max_entries
+        """The feed, with harmless HTML; a PermanentError where it is none, or takes too much time or memory.
+
+        Where it is the HTML of its entries that takes too much, they are cut to plain text.
+        """
+        try:
+            return await self._read(body, url, content_type)
+        except PermanentError as error:
+            if error.code not in (CRASHED, TIMEOUT):
+                raise
+            return await self._read(body, url, content_type, plain=error.message)
+
+    async def _read(self, body: bytes, url: str, content_type: str | None, plain: str = "") -> ParsedFeed:
+        return await self._sandbox.read(
+            Reading.FEED,
+            body,
+            ParsedFeed,
+            place=url,
+            url=url,
+            content_type=content_type,
+            max_entries=self._max_entries,
+            plain=plain,
         )
-        return await asyncio.to_thread(ParsedFeed.model_validate_json, payload)
 
-    async def close(self) -> None:
-        """Ends all processes at once; who waits for one gets a retryable error."""
-        if self._readers:
-            await self._readers.close()
+    async def harmless(self, entry: Entry) -> Entry:
+        """An entry that was kept as its feed had it, with harmless HTML."""
+        body = entry.model_dump_json().encode()
+        return await self._sandbox.read(Reading.FEED_ENTRY, body, Entry, place=_ENTRY_OF_A_LETTER)
 
-    async def _in_thread(self, body: bytes, url: str, content_type: str | None) -> ParsedFeed:
-        read = partial(parse_feed, body, url=url, content_type=content_type, max_entries=self._max_entries)
-        return await read_in_thread(read, body, url=url, seconds=self._seconds)
+    async def links(self, page: bytes, *, url: str) -> list[FeedLink]:
+        """Feeds that the page at `url` points at, the best first."""
+        return await self._sandbox.read(Reading.FEED_LINKS, page, list[FeedLink], place=url, url=url)
+
+    async def channels(self, page: bytes, *, url: str) -> list[str]:
+        """Of a page of YouTube's: the ids of channels it names, its own first."""
+        return await self._sandbox.read(Reading.YOUTUBE_CHANNELS, page, list[str], place=url)

@@ -53,10 +53,10 @@ def youtube_page(url: str, base: str) -> str | None:
     return f"{base.rstrip('/')}/watch?v={video}" if video else None
 
 
-def channel_in_page(html: bytes) -> str | None:
-    """The id of the channel whose page it is, or whose video it shows."""
+def channels_in_page(html: bytes) -> list[str]:
+    """The id of the channel whose page it is, or whose video it shows, before those that it may mean."""
     found = (pattern.search(html) for pattern in _IN_PAGE)
-    return next((match[1].decode("ascii") for match in found if match), None)
+    return list(dict.fromkeys(match[1].decode("ascii") for match in found if match))
 
 
 def _youtube_parts(url: str, base: str) -> SplitResult | None:

@@ -1,7 +1,5 @@
 """Fetching what items lead to: through a gate of its own for each host, apart from its feeds'."""
 
-import asyncio
-from functools import partial
 from typing import Any
 
 from fascicle.domain.ao3 import is_archive
@@ -9,37 +7,29 @@ from fascicle.domain.gate import GatePolicy
 from fascicle.domain.item_page import OEmbed, PageMetadata, PageReading
 from fascicle.domain.urls import page_host
 from fascicle.runtime.http import HttpClient
+from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.pages.fetching import Page, PageFetcher, judge_page
 from fascicle.sites.pages.oembed import asking, parse_oembed, service_of, services
-from fascicle.sites.pages.reading import read_page
-from fascicle.sites.reading.readers import Readers, read_in_thread
 
-CHILD = "fascicle.sites.pages.child"
-_LONGEST_SECONDS = 60
 # More does not make it surer.
 _ENOUGH_FOR_A_LANGUAGE = 5_000
 
 
 class Pages:
-    """Reads in child processes, which start with the first page; in a thread if there are to be none."""
-
     def __init__(
         self,
         http: HttpClient,
+        sandbox: Sandbox,
         *,
         gate: GatePolicy,
         youtube: str,
         spotify: str,
         soundcloud: str,
-        processes: int = 0,
-        child: str = CHILD,
     ) -> None:
         self._http = http
+        self._sandbox = sandbox
         self._fetcher = PageFetcher(http, purpose="page", gate=gate)
         self._services = services(youtube=youtube, spotify=spotify, soundcloud=soundcloud)
-        # Reading a page is a matter of the processor: several at once would only take longer each.
-        self._reading = asyncio.Semaphore(1)
-        self._readers = Readers(processes, child, longest_seconds=_LONGEST_SECONDS) if processes else None
 
     def oembed_address(self, url: str) -> str | None:
         """Where to ask about it, if it is at a service that says more than its pages do."""
@@ -79,14 +69,5 @@ class Pages:
             return PageReading(
                 metadata=PageMetadata(url=url, content_type=page.content_type) if page else None
             )
-        if self._readers is not None:
-            payload = await self._readers.read(body, url=url, **request)
-            return PageReading.model_validate_json(payload)
-        reading = partial(read_page, body, url=url, **request)
-        async with self._reading:
-            return await read_in_thread(reading, body, url=url, seconds=_LONGEST_SECONDS)
-
-    async def close(self) -> None:
-        """Ends the processes at once; who waits for one gets a retryable error."""
-        if self._readers is not None:
-            await self._readers.close()
+        where = url or "a feed's text"
+        return await self._sandbox.read(Reading.PAGE, body, PageReading, place=where, url=url, **request)

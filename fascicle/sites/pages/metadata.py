@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 from selectolax.lexbor import LexborHTMLParser
 
 from fascicle.domain.item_page import PageMetadata, primary_language
-from fascicle.sites.markup import tree_of, would_take_minutes
+from fascicle.sites.markup import tree_of
+from fascicle.sites.markup_guards import would_take_minutes
 from fascicle.sites.pages import values
 from fascicle.sites.pages.decoding import decoded
 from fascicle.sites.pages.json_ld import Thing, addresses_of, kind_of, main_thing, name_of

@@ -32,7 +32,7 @@ def read_page(
     elif url:
         reading.metadata = PageMetadata(url=url, content_type=content_type)
     if body and with_text:
-        from fascicle.sites.pages.text import page_text
+        from fascicle.sites.pages.main_text import page_text
 
         reading.text = _part(reading, "text", lambda: page_text(body, url, content_type)) or ""
     if declared_language is None and (reading.metadata is None or reading.metadata.language is None):

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from fascicle.sites import fields
-from fascicle.sites.sanitise import plain_line
+from fascicle.sites.plain_text import plain_line
 
 LONGEST_LINE = 500
 LONGEST_DESCRIPTION = 2000

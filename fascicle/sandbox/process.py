@@ -1,30 +1,43 @@
-"""Processes that read documents, from the parent's side: started when needed, ended when stuck or worn."""
+"""Processes that parse documents, from the parent's side: started when needed, ended when stuck or worn."""
 
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.sites.fanficfare.process import bare_environment
-from fascicle.sites.idle_children import IdleChildren
+from fascicle.sandbox.idle_children import IdleChildren
+from fascicle.sandbox.limits import LARGEST_ANSWER
+from fascicle.sandbox.lockdown import bare_environment
 
 # What a large document leaves behind is given back; a fresh process costs half a second.
 _MOST_READINGS = 500
 _START_SECONDS = 60.0
+_DYING_SECONDS = 5.0
+_LONGEST_HEAD = 64 << 10
 
 
 class Gone(Exception):
     """The process ended in the middle of a document."""
+
+    def __init__(self, exit_code: int | None = None) -> None:
+        super().__init__(f"exit code {exit_code}")
+        self.exit_code = exit_code
+
+    @property
+    def ran_out_of_time(self) -> bool:
+        return self.exit_code in (-signal.SIGXCPU, -signal.SIGALRM)
 
 
 class Child:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._readings = 0
+        self._is_worn = False
 
     @classmethod
     async def start(cls, module: str) -> "Child":
@@ -35,6 +48,7 @@ class Child:
             stderr=asyncio.subprocess.DEVNULL,
             cwd=os.sep,
             env=bare_environment(),
+            limit=_LONGEST_HEAD,
             # Ctrl-C is for the parent, which finishes what is under way.
             start_new_session=True,
         )
@@ -46,7 +60,8 @@ class Child:
 
     @property
     def is_fit(self) -> bool:
-        return self._process.returncode is None and self._readings < _MOST_READINGS
+        is_alive = self._process.returncode is None
+        return is_alive and not self._is_worn and self._readings < _MOST_READINGS
 
     async def ready(self) -> None:
         async with asyncio.timeout(_START_SECONDS):
@@ -58,8 +73,8 @@ class Child:
         async with asyncio.timeout(seconds):
             await self._send(json.dumps({**request, "size": len(body), "seconds": seconds}).encode(), body)
             head, payload = await self._answer()
-        if "failed" in head:
-            raise (RetryableError if head["retryable"] else PermanentError)(head["failed"], head["said"])
+        self._is_worn = "worn" in head
+        raise_failure(head)
         return payload
 
     async def end(self) -> None:
@@ -76,24 +91,39 @@ class Child:
 
     async def _send(self, line: bytes, body: bytes) -> None:
         writer = self._process.stdin
-        if writer is None:
-            raise Gone
+        assert writer is not None
         try:
             writer.write(line + b"\n")
             writer.write(body)
             await writer.drain()
         except OSError as error:
-            raise Gone from error
+            raise await self._gone() from error
 
     async def _answer(self) -> tuple[dict[str, Any], bytes]:
+        """Never more than was agreed on: a process that says more is taken for broken."""
         reader = self._process.stdout
-        if reader is None:
-            raise Gone
+        assert reader is not None
         try:
             head = json.loads(await reader.readuntil(b"\n"))
+            if head["size"] > LARGEST_ANSWER:
+                raise Gone
             return head, await reader.readexactly(head["size"])
         except asyncio.IncompleteReadError as error:
+            raise await self._gone() from error
+        except asyncio.LimitOverrunError as error:
             raise Gone from error
+
+    async def _gone(self) -> Gone:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DYING_SECONDS):
+                await self._process.wait()
+        return Gone(self._process.returncode)
+
+
+def raise_failure(head: Mapping[str, Any]) -> None:
+    if "failed" in head:
+        family = RetryableError if head["retryable"] else PermanentError
+        raise family(head["failed"], head["said"], http_status=head["http_status"])
 
 
 class Children:

@@ -1,0 +1,30 @@
+"""What a parsing process made of one page of a list, and the error of a page that does not fit its file."""
+
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from fascicle.domain.chapter import LatestEntry, Upload
+from fascicle.domain.errors import PermanentError
+
+T = TypeVar("T", Upload, LatestEntry)
+
+
+class PageRead(BaseModel, Generic[T]):
+    """One page: what could be used, and what could not."""
+
+    rows: int = 0
+    entries: list[T] = []
+    skipped: list[str] = []
+    total: int | None = None
+    next_cursor: str | None = None
+    doubtful_end: bool = False
+    """No next page was found, but nothing says that there is none."""
+
+
+def broken(file: str, what: str) -> PermanentError:
+    return PermanentError(
+        "adapter_broken",
+        f"{file}: {what}. The site has changed or the adapter is wrong: "
+        f"`fascicle site test {file} URL` shows what it finds.",
+    )
