@@ -41,7 +41,7 @@ _UNREACHED = (
 
 
 # Shorter parts of an address are words such as `hooks`.
-_LEAST_SECRET = 8
+_LEAST_SECRET = 6
 
 
 class Notifier:
