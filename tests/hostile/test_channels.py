@@ -155,6 +155,7 @@ async def test_ipv4_in_ipv6_is_the_same_private_address() -> None:
     "url",
     [
         "ntfy://sink.example/s3cret-topic",
+        "ntfy://s3cret-topic",
         "line://" + "a" * 40 + "/Us3cret",
         "tgram://123456789:" + "a" * 35 + "/s3cretchannel/",
         "json://sink.example/services/s3cret-token?+X-Key=another-s3cret",
