@@ -41,7 +41,7 @@ _UNREACHED = (
 
 
 # Shorter parts of an address are words such as `hooks`.
-_LEAST_SECRET = 8
+_LEAST_SECRET = 6
 _BETWEEN_PARTS = re.compile(r"[/:@?&=;#,]+")
 
 
@@ -77,7 +77,11 @@ class Notifier:
                 return Sent(False, certain=False, error=f"Apprise broke: {type(error).__name__}")
         if ok:
             return Sent(True)
-        return Sent(False, certain=_never_arrived(log.text()), error=_without_secrets(log.summary(), url))
+        return Sent(
+            False,
+            certain=_never_arrived(log.text()),
+            error=_without_secrets(log.summary(), url, channel.host),
+        )
 
 
 def _place(channel: Any) -> Place:
@@ -89,10 +93,13 @@ def _place(channel: Any) -> Place:
     )
 
 
-def _without_secrets(said: str, url: str) -> str:
-    """A library's complaint may quote the address: of that only the kind and the host are shown."""
-    for part in sorted(_BETWEEN_PARTS.split(unquote(url))[2:], key=len, reverse=True):
-        if len(part) >= _LEAST_SECRET:
+def _without_secrets(said: str, url: str, host: str | None) -> str:
+    """A library's complaint may quote the address: of that only the kind and a server's name are shown."""
+    parts = set(_BETWEEN_PARTS.split(unquote(url))[1:])
+    for part in sorted(parts, key=len, reverse=True):
+        # Where a service needs no server's name, a secret is in its place.
+        is_server = part == host and "." in part
+        if len(part) >= _LEAST_SECRET and not is_server:
             said = said.replace(part, "…")
     return said
 

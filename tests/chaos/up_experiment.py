@@ -20,6 +20,7 @@ from tests.chaos.experiments import FOLLOWERS, HISTORY, RECOVERY_SECONDS, Ingest
 from tests.harness import Harness, eventually, open_harness, settings_for
 from tests.starter.commandline import Process, child_pid, start_up
 from tests.starter.conftest import environment_for
+from tests.vaults import TOKEN_KEY
 
 EVERY_SECOND = {f"FASCICLE_CADENCE_{name}_SECONDS": "1" for name in ("HOT", "WARM", "COLD")}
 # From the restart on it is the sweep that notices: a source that misses its wake-up sleeps for a month.
@@ -39,7 +40,9 @@ class UpExperiment:
         self._folder = folder
         self._simulator = simulator
         self._cleanup = cleanup
-        self._env = environment_for(folder, simulator, **EVERY_SECOND, **SWEPT)
+        # The harness seals channels with this key, and the worker opens them.
+        keys = {"FASCICLE_TOKEN_KEYS": TOKEN_KEY}
+        self._env = environment_for(folder, simulator, **EVERY_SECOND, **SWEPT, **keys)
         self._series: list[Series] = []
         self._released: set[Chapter] = set()
 

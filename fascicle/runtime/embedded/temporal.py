@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import secrets
 import shutil
 import signal
@@ -50,7 +51,7 @@ _PRAGMAS = (
 )
 
 # Go lets its heap double before it collects; half of that takes less memory and some more CPU time.
-_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"GOGC": "50"})
+_GARBAGE_PERCENT = "50"
 
 # Of events read again and again; by default it grows to 128 MB before it forgets any.
 _SMALL_CACHES: Mapping[str, str] = MappingProxyType(
@@ -141,7 +142,7 @@ class EmbeddedTemporal:
         return Command(
             name="temporal",
             argv=self._command_line(),
-            env=_ENVIRONMENT,
+            env={"GOGC": os.environ.get("GOGC", _GARBAGE_PERCENT)},
             ready=self._answers,
             # Its SQLite file survives a kill, and nothing must keep the port when the supervisor is gone.
             orphan_signal=signal.SIGKILL,
