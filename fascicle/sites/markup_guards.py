@@ -11,7 +11,13 @@ from fascicle.sites.markup_growth import grows_monstrous
 _LONGEST_TAG = 8_000
 _DEEPEST = 10_000
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_VOID = frozenset((b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"))
+# They have no contents, or the next one of their kind ends them.
+_FLAT = frozenset(
+    (
+        *(b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"),
+        *(b"p", b"li", b"dt", b"dd", b"option", b"tbody", b"thead", b"tfoot", b"tr", b"td", b"th"),
+    )
+)
 
 
 def is_monstrous(body: bytes) -> bool:
@@ -38,7 +44,7 @@ class _Depth:
         self._opened: dict[bytes, int] = {}
 
     def after(self, closing: bytes, name: bytes) -> int:
-        if not closing and name not in _VOID:
+        if not closing and name not in _FLAT:
             self._opened[name] = self._opened.get(name, 0) + 1
             self._depth += 1
         elif self._opened.get(name, 0):
