@@ -74,7 +74,10 @@ async def _measure_paced(stack: BenchStack, ids: list[str], seconds: float) -> B
 @asynccontextmanager
 async def _bare_worker(stack: BenchStack) -> AsyncIterator[None]:
     command = Command(
-        name="bare-worker", argv=[sys.executable, "-m", "bench.bare_worker"], cwd=stack.supervisor.folder
+        name="bare-worker",
+        argv=[sys.executable, "-m", "bench.bare_worker"],
+        inherits=True,
+        cwd=stack.supervisor.folder,
     )
     process = await stack.supervisor.start(command)
     await asyncio.sleep(2)

@@ -91,8 +91,13 @@ async def pin(stack: BenchStack, cadence: Cadence) -> None:
 
 async def until_polled_since(stack: BenchStack, begin: datetime, wanted: int) -> None:
     polled = "select count(*) from source where last_checked_at > :begin"
-    async with asyncio.timeout(_PATIENCE):
-        while True:
-            if await stack.value(polled, begin=begin) == wanted:
-                return
-            await asyncio.sleep(_LOOK_EVERY)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while await stack.value(polled, begin=begin) < wanted:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_EVERY)
+    except TimeoutError:
+        left = await stack.value(_NOT_POLLED, begin=begin)
+        raise SystemExit(f"not polled within {_PATIENCE:g} s: {left}") from None
+
+
+_NOT_POLLED = "select string_agg(id, ', ') from source where coalesce(last_checked_at <= :begin, true)"

@@ -62,6 +62,7 @@ class BenchStack:
             name=name,
             argv=[sys.executable, "-m", "worker", *(("--queues", queues) if queues else ())],
             env={**environment, "FASCICLE_OPS_PORT": str(port)},
+            inherits=True,
             # Not the project's folder: its `.env` is the developer's.
             cwd=folder,
             ready=ready,
@@ -164,5 +165,7 @@ async def start_simulator(supervisor: Supervisor) -> str:
         return await http_status(port, "/_sim/health") == 200
 
     argv = [sys.executable, "-m", "simulator", "--port", str(port)]
-    await supervisor.start(Command(name="simulator", argv=argv, cwd=supervisor.folder, ready=ready))
+    await supervisor.start(
+        Command(name="simulator", argv=argv, inherits=True, cwd=supervisor.folder, ready=ready)
+    )
     return f"http://127.0.0.1:{port}"
