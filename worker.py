@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -231,10 +231,7 @@ class WorkerProcess:
             Sample("fascicle_disk_free_bytes", (), free_bytes(settings.data_dir)),
             Sample("fascicle_worker_running", (), self._state == "running"),
             Sample("fascicle_workflow_tasks_timed_out", (), self._timed_out),
-            *(
-                Sample("fascicle_activity_slots", (queue,), settings.activity_slots(queue))
-                for queue in self._queues
-            ),
+            *_task_slots(settings, self._queues),
             Sample("fascicle_llm_tokens_daily_limit", (), settings.llm_daily_tokens or no_limit),
             Sample("fascicle_llm_cost_daily_limit", (), float(settings.llm_daily_cost) or no_limit),
         ]
@@ -286,6 +283,15 @@ class WorkerProcess:
             log.warning("worker_stopped_at_once", active_jobs=self._metrics.active_jobs)
             _leave(128 + number)
         self._stop.set()
+
+
+def _task_slots(settings: Settings, queues: Sequence[str]) -> Iterator[Sample]:
+    """With the SDK's own names for kinds of workers, so that they stand beside its numbers."""
+    for queue in queues:
+        yield Sample("fascicle_task_slots", (queue, "ActivityWorker"), settings.activity_slots(queue))
+    if MAIN_QUEUE in queues:
+        workflow_tasks = settings.max_concurrent_workflow_tasks
+        yield Sample("fascicle_task_slots", (MAIN_QUEUE, "WorkflowWorker"), workflow_tasks)
 
 
 def _sale_routes(dependencies: Dependencies) -> list[Route]:

@@ -27,8 +27,9 @@ OWN_GAUGES = {
         "Which version runs, on which schema; always 1", ("version", "schema", "queues")
     ),
     "fascicle_worker_running": Gauge("1: this worker takes work; 0: it starts, or drains"),
-    "fascicle_activity_slots": Gauge(
-        "How many activities of a task queue this worker runs at once, at most", ("task_queue",)
+    "fascicle_task_slots": Gauge(
+        "How many activities or workflow tasks of a task queue this worker does at once, at most",
+        ("task_queue", "worker_type"),
     ),
     "fascicle_workflow_tasks_timed_out": Gauge(
         "Workflow tasks that Temporal gave up before this worker had finished them, since its start"
