@@ -90,8 +90,7 @@ WORKFLOWS: Sequence[type] = (
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 _LAST_SPANS_SECONDS = 3.0
-_LAST_POLLS_SECONDS = 1.0
-_WORKFLOWS_FIRST_SECONDS = 0.3
+_LAST_POLLS_SECONDS = 0.3
 
 log = get_logger("fascicle.worker")
 
@@ -120,15 +119,13 @@ def build_workers(
     ]
 
 
-async def shut_down(workers: Sequence[QueueWorker], last_polls_seconds: float = 0.0) -> None:
-    """Polls and workflows first: a task that still comes may reach a worker that is closing."""
-    for worker in workers:
-        worker.begin_no_more_polls()
-    await asyncio.sleep(last_polls_seconds)
+async def shut_down(workers: Sequence[QueueWorker]) -> None:
+    """Workflows and polls first: an activity that still comes may reach a worker that is closing."""
     first = [worker for worker in workers if worker.task_queue == MAIN_QUEUE]
     closing = [asyncio.create_task(worker.shutdown()) for worker in first]
-    if closing:
-        await asyncio.sleep(_WORKFLOWS_FIRST_SECONDS)
+    for worker in workers:
+        worker.begin_no_more_polls()
+    await asyncio.sleep(_LAST_POLLS_SECONDS)
     await asyncio.gather(*closing, *(worker.shutdown() for worker in workers if worker not in first))
 
 
@@ -184,7 +181,7 @@ class WorkerProcess:
         log.info(
             "worker_draining", active_jobs=self._metrics.active_jobs, seconds=self._settings.drain_seconds
         )
-        await shut_down(workers, _LAST_POLLS_SECONDS)
+        await shut_down(workers)
         stopped.cancel()
         await asyncio.gather(*running)  # a worker that broke raises its reason here
         log.info("worker_stopped")

@@ -1,8 +1,8 @@
 """The worker of one task queue, which can stop in the middle of much work without losing a task.
 
-A poll that ends in the moment in which the server hands it a task takes that task along: no worker does it,
-and it comes back only after its timeout. So a worker that is about to stop begins no new poll. Where there is
-much to do, each poll under way soon ends with a task, which the worker still does.
+A poll that ends in the moment in which the server hands it an activity takes that activity along: no worker
+runs it, and it comes back only after its heartbeat timeout. So a worker that is about to stop begins no new
+poll. Where there is much to do, each poll under way soon ends with an activity, which the worker still runs.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from temporalio.worker import (
     Worker,
 )
 
-from fascicle.domain.names import FETCH_QUEUE, MAIN_QUEUE
+from fascicle.domain.names import FETCH_QUEUE
 from fascicle.runtime.tuning import worker_options
 from fascicle.runtime.worker_settings import WorkerSettings
 
@@ -26,17 +26,17 @@ from fascicle.runtime.worker_settings import WorkerSettings
 class QueueWorker(Worker):
     def __init__(self, client: Client, settings: WorkerSettings, queue: str, **served: Any) -> None:
         self._slots = _closable_slots(settings, queue)
-        options = worker_options(settings, queue, **self._slots)
+        options = worker_options(settings, queue, self._slots)
         super().__init__(client, task_queue=queue, **options, **served)
 
     def begin_no_more_polls(self) -> None:
-        """Those under way go on until `shutdown`."""
-        for slots in self._slots.values():
-            slots.close()
+        """Of activities; those under way go on until `shutdown`."""
+        if self._slots is not None:
+            self._slots.close()
 
 
 class ClosableSlots(CustomSlotSupplier):
-    """A fixed number of slots, for activities or for workflow tasks."""
+    """A fixed number of slots for activities."""
 
     def __init__(self, slots: int) -> None:
         self._free = asyncio.Semaphore(slots)
@@ -58,7 +58,7 @@ class ClosableSlots(CustomSlotSupplier):
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
-        """For tasks that the server hands out without a poll; they may wait for one."""
+        """Only a worker that has workflows, too, is offered activities without a poll."""
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
@@ -70,11 +70,8 @@ class ClosableSlots(CustomSlotSupplier):
             self._loop.call_soon_threadsafe(self._free.release)
 
 
-def _closable_slots(settings: WorkerSettings, queue: str) -> dict[str, ClosableSlots]:
-    """By what they are for. Activities of other queues come from workflows alone, which rest by then."""
-    slots = {}
-    if queue == MAIN_QUEUE:
-        slots["workflow_slots"] = ClosableSlots(settings.max_concurrent_workflow_tasks)
-    if queue == FETCH_QUEUE and settings.worker_slots != "resources":
-        slots["activity_slots"] = ClosableSlots(settings.activity_slots(queue))
-    return slots
+def _closable_slots(settings: WorkerSettings, queue: str) -> ClosableSlots | None:
+    """None where no activity comes once workflows rest: the server repeats only those of this queue."""
+    if queue != FETCH_QUEUE or settings.worker_slots == "resources":
+        return None
+    return ClosableSlots(settings.activity_slots(queue))
