@@ -6,7 +6,7 @@ python -m bench.scale [--workers 3] [--sources 100] [--seconds 10] [--chapters 6
 Crews of 1, 2, 3 … worker processes, and one of two with a role each, do the same work on the same stack. Then
 one worker of a crew is killed while all sources wait at one gate, and two workers are restarted in turn, ten
 times in all, under load. Exits with 1 if a slot came too early, a request had none, a message was sent twice,
-or a restart lost an activity. docs/scaling.md multiplies what this measures.
+or a restart lost a task. docs/scaling.md multiplies what this measures.
 """
 
 import argparse
