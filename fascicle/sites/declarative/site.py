@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
@@ -15,6 +16,7 @@ from fascicle.sites.declarative.description import ChapterList, LatestList, Site
 from fascicle.sites.declarative.page_read import PageRead, broken
 from fascicle.sites.declarative.position import Position
 
+T = TypeVar("T")
 _LONGEST_KEY = 200
 
 
@@ -96,19 +98,22 @@ class DeclarativeSite:
         """A page of the chapter list, with what could not be used of it."""
         section = self.about.list
         template = section.oldest_first_url if oldest_first and section.oldest_first_url else section.url
-
         answer = await self._fetch("list", section, self._url(template, key), cursor)
+        return await self._rows(
+            Reading.ADAPTER_CHAPTERS, answer, PageRead[Upload], base=self._base, cursor=cursor
+        )
+
+    async def _rows(self, reading: Reading, answer: Answer, result: type[T], **request: Any) -> T:
         return await self._sandbox.read(
-            Reading.ADAPTER_CHAPTERS,
+            reading,
             answer.body,
-            PageRead[Upload],
+            result,
             place=answer.url,
             about=self._described,
             file=str(self.file),
-            base=self._base,
             url=answer.url,
             status=answer.status,
-            cursor=cursor,
+            **request,
         )
 
     async def _whole_list_reversed(self, key: str, languages: Sequence[str]) -> ListingPage:
@@ -158,19 +163,8 @@ class SweepableDeclarativeSite(DeclarativeSite):
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
         section = self.about.latest
         assert section is not None
-
         answer = await self._fetch("latest", section, self._url(section.url, ""), cursor)
-        page = await self._sandbox.read(
-            Reading.ADAPTER_LATEST,
-            answer.body,
-            PageRead[LatestEntry],
-            place=answer.url,
-            about=self._described,
-            file=str(self.file),
-            url=answer.url,
-            status=answer.status,
-            cursor=cursor,
-        )
+        page = await self._rows(Reading.ADAPTER_LATEST, answer, PageRead[LatestEntry], cursor=cursor)
         # Nobody needs this list to its end, which may be years away.
         is_last = section.paging is not None and Position.of(cursor).turn >= section.paging.max_pages
         return LatestPage(page.entries, None if is_last else page.next_cursor, len(page.entries))
