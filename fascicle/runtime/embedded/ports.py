@@ -1,11 +1,17 @@
 """Free TCP ports on the loopback address, the same ones at every start where possible."""
 
 import json
+import secrets
 import socket
 from contextlib import suppress
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+
+# Below the ports that systems give to outgoing connections: one of those could take a port between the moment
+# it is chosen and the moment its server listens there.
+_SERVER_PORTS = range(20_000, 32_768)
+_TRIES = 200
 
 
 def choose_port(preferred: int, taken: set[int]) -> int:
@@ -55,7 +61,11 @@ def _is_free(port: int) -> bool:
 
 
 def _any_free_port() -> int:
+    for _ in range(_TRIES):
+        port = secrets.choice(_SERVER_PORTS)
+        if _is_free(port):
+            return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        any_port: int = probe.getsockname()[1]
+        return any_port
