@@ -24,6 +24,8 @@ class IngestInput(BaseModel):
     site: str
     series_title: str
     chapter: ListedChapter
+    code: int = 0
+    """The number of the code that started this run; 0: from before there were numbers."""
 
 
 class StoreInput(BaseModel):

@@ -26,7 +26,7 @@ from fascicle.sites.discord import Discord
 from fascicle.storage import dead_letter
 from fascicle.storage import digest as digests
 from fascicle.storage import notification as notifications
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 from fascicle.storage.digest import DigestLine
 from fascicle.storage.notification import (
     FOLLOWERS_PER_PAGE,
@@ -184,8 +184,8 @@ class NotifyActivities:
         """One round over the deliveries of a chapter, of a fic, or of all digests, that are due."""
         clock = _running_clock(deliver.now)
         async with heartbeating():
-            doubtful = await self._doubt_interrupted(deliver)
             async with transaction(self._engine) as connection:
+                doubtful = await self._doubt_interrupted(connection, deliver)
                 due = await notifications.due(
                     connection, deliver.about, now=clock(), limit=_DELIVERIES_PER_ROUND
                 )
@@ -202,15 +202,14 @@ class NotifyActivities:
             next_attempt_seconds=next_round,
         )
 
-    async def _doubt_interrupted(self, deliver: DeliverInput) -> int:
+    async def _doubt_interrupted(self, connection: AsyncConnection, deliver: DeliverInput) -> int:
         # An attempt before this one is over, one way or another.
         is_alone = not deliver.shared or activity.info().attempt > 1
-        async with transaction(self._engine) as connection:
-            doubtful = await notifications.doubt_interrupted(
-                connection, deliver.about, began_before=None if is_alone else deliver.now - SENDING_TAKES
-            )
-            for delivery_id in doubtful:
-                await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
+        doubtful = await notifications.doubt_interrupted(
+            connection, deliver.about, began_before=None if is_alone else deliver.now - SENDING_TAKES
+        )
+        for delivery_id in doubtful:
+            await _bury(connection, deliver, delivery_id, _unconfirmed("the sender died"), attempts=1)
         return len(doubtful)
 
     async def _send_all(
@@ -229,13 +228,16 @@ class NotifyActivities:
             # On shutdown nothing new leaves; what is pending stays so for the next worker.
             if activity.is_worker_shutdown():
                 return "left"
-            async with transaction(self._engine) as connection:
+            async with statement(self._engine) as connection:
                 if not await notifications.claim(connection, delivery.id, clock()):
                     return "taken"
             sent = await self._hand_over(delivery, message)
-        attempts = delivery.attempts + 1
-        state = _state_after(sent, attempts)
-        await self._settle(deliver, delivery, sent, state, clock())
+        state = _state_after(sent, delivery.attempts + 1)
+        if state == "sent":
+            async with statement(self._engine) as connection:
+                await notifications.settle_sent(connection, delivery.id, clock())
+        else:
+            await self._settle_unsent(deliver, delivery, sent, state, clock())
         return "retried" if state == "pending" else state
 
     async def _hand_over(self, delivery: Delivery, message: Message) -> Sent:
@@ -247,28 +249,25 @@ class NotifyActivities:
             return await post_to_channel(self._discord, url, message, nonce=f"delivery-{delivery.id}")
         return await self._notifier.send(url, message)
 
-    async def _settle(
+    async def _settle_unsent(
         self, deliver: DeliverInput, delivery: Delivery, sent: Sent, state: str, now: datetime
     ) -> None:
         attempts = delivery.attempts + 1
         wait = backoff_seconds(attempts, self._retry_base, random.uniform(-1, 1))  # noqa: S311
         async with transaction(self._engine) as connection:
-            await notifications.settle(
+            await notifications.settle_unsent(
                 connection,
                 delivery.id,
                 state,
-                now=now,
                 error=sent.error,
                 next_attempt_at=now + timedelta(seconds=wait),
             )
-            if state == "sent":
-                await dead_letter.resolve(connection, "deliver", str(delivery.id), now)
-            elif state != "pending":
+            if state != "pending":
                 error = _refused(sent) if state == "failed" else _unconfirmed(sent.error or "")
                 await _bury(connection, deliver, delivery.id, error, attempts=attempts)
 
     async def _next_round(self, about: About, clock: Clock) -> float | None:
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             at = await notifications.next_attempt_at(connection, about)
         return None if at is None else max(0.0, (at - clock()).total_seconds())
 

@@ -19,7 +19,7 @@ from fascicle.domain.cadence import Cadence
 from fascicle.domain.chapter import SeriesInfo
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.harmless_text import for_web_ui
-from fascicle.domain.names import source_workflow_id, sweep_workflow_id
+from fascicle.domain.names import CODE, source_workflow_id, sweep_workflow_id
 from fascicle.runtime.dependencies import Dependencies
 from fascicle.storage import source as sources
 from fascicle.storage import sweep as sweeps
@@ -195,4 +195,5 @@ def _workflow_input(row: dict[str, Any], look_at: datetime | None) -> SourceInpu
         due_at=look_at or row["next_check_at"],
         woken=look_at is not None,
         attributes_given=True,
+        code=CODE,
     )

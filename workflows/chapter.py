@@ -22,6 +22,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows import policies
     from workflows.children import NotifyInput, tell_followers
     from workflows.failures import error_record
+    from workflows.patches import is_patched
 
 
 class IngestResult(BaseModel):
@@ -58,7 +59,7 @@ class IngestChapterWorkflow:
 
     async def _store(self, ingest: IngestInput) -> StoreResult:
         """The chapter and, where nothing is to be waited for, its followers' rows: one transaction."""
-        if workflow.patched(STORED_AND_TOLD):
+        if is_patched(STORED_AND_TOLD, ingest.code):
             return await workflow.execute_local_activity_method(
                 ChapterActivities.store_chapter,
                 StoreInput(ingest=ingest, now=workflow.now(), announce=True),

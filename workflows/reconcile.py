@@ -9,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.reconcile import NeglectedFeed, Orphans, ReconcileActivities, ReconcileInput
     from activities.sweep import SweepActivities, SweepInput
     from fascicle.domain.harmless_text import for_web_ui
-    from fascicle.domain.names import FEED_SITE, source_workflow_id, sweep_workflow_id
+    from fascicle.domain.names import CODE, FEED_SITE, source_workflow_id, sweep_workflow_id
     from workflows import policies
     from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.mail import start_sending_mail
@@ -62,6 +62,7 @@ class ReconcileWorkflow:
                 circuit=feed.circuit,
                 failure_count=feed.failure_count,
                 due_at=feed.next_check_at,
+                code=CODE,
             ),
             workflow_id=source_workflow_id(feed.id),
             summary=for_web_ui(f"{feed.title[:150]} on {FEED_SITE}"),

@@ -11,10 +11,11 @@ with workflow.unsafe.imports_passed_through():
     from activities.source import SourceFacts, Wait
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.harmless_text import for_web_ui
-    from fascicle.domain.names import WAKE_SIGNAL, WATCHED_SOURCES
+    from fascicle.domain.names import CODE, WAKE_SIGNAL, WATCHED_SOURCES
+    from workflows.patches import is_patched
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
-    from workflows.source_look import SourceLook, count_refusal, goes_on_in_a_new_run
+    from workflows.source_look import SourceLook, count_refusal
     from workflows.source_state import (
         SourceInput,
         SourceStatus,
@@ -41,7 +42,9 @@ class SourceWorkflow:
         self._state = source.state or first_state(source)
         self._children = SourceChildren(source, self._state, self._calls)
         self._wishes = Wishes()
-        self._look = SourceLook(self._state, self._wishes, self._calls, self._children, self._show)
+        self._look = SourceLook(
+            source.code, self._state, self._wishes, self._calls, self._children, self._show
+        )
         self._shown = shown_at_start(source)
 
     @workflow.run
@@ -261,17 +264,17 @@ class SourceWorkflow:
                 continue
             if result.wait is None or not await self._look.sit_out(result.wait):
                 return result
-            if goes_on_in_a_new_run(self._state):
+            if self._look.goes_on_in_a_new_run():
                 return result
             refusals = count_refusal(refusals, result.wait)
 
     async def _continue_as_new_if_suggested(self) -> None:
-        if self._wishes.stop or not _is_history_long():
+        if self._wishes.stop or not _is_history_long(self._source.code):
             return
         await workflow.wait_condition(workflow.all_handlers_finished)
         if self._wishes.any():
             return  # first do what was asked; the next round continues as new
-        workflow.continue_as_new(self._source.model_copy(update={"state": self._state}))
+        workflow.continue_as_new(self._source.model_copy(update={"state": self._state, "code": CODE}))
 
     async def _record_failure(self, failure: GaveUp) -> None:
         facts = await self._calls.record_failure(failure)
@@ -324,10 +327,10 @@ class SourceWorkflow:
         workflow.set_current_details(details(self.status()))
 
 
-def _is_history_long() -> bool:
+def _is_history_long(code: int) -> bool:
     info = workflow.info()
     return info.is_continue_as_new_suggested() or (
-        info.get_current_history_length() >= LONGEST_HISTORY and workflow.patched(WATCHED_SOURCES)
+        info.get_current_history_length() >= LONGEST_HISTORY and is_patched(WATCHED_SOURCES, code)
     )
 
 

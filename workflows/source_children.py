@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.cadence import Cadence
     from fascicle.domain.chapter import ListedChapter
     from fascicle.domain.harmless_text import for_web_ui
-    from fascicle.domain.names import ingest_workflow_id
+    from fascicle.domain.names import CODE, ingest_workflow_id
     from workflows.children import NotifyInput, start_once, tell_followers
     from workflows.enrich import start_enriching
     from workflows.source_calls import SourceCalls
@@ -79,6 +79,7 @@ class SourceChildren:
                 site=source.site,
                 series_title=self._state.facts.title,
                 chapter=chapter,
+                code=CODE,
             ),
             workflow_id=ingest_workflow_id(source.source_id, chapter.key),
             summary=for_web_ui(f"{self._state.facts.title} {chapter.best.number or chapter.key}"),

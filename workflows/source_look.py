@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from fascicle.domain.harmless_text import for_web_ui
     from fascicle.domain.names import PATIENT_WAITS, PAUSE_ENDS_POLL, WATCHED_SOURCES
     from workflows import policies
+    from workflows.patches import is_patched
     from workflows.source_calls import GaveUp, SourceCalls
     from workflows.source_children import SourceChildren
     from workflows.source_state import SourceState, Wishes
@@ -32,12 +33,14 @@ NEAR = timedelta(minutes=10)
 class SourceLook:
     def __init__(
         self,
+        code: int,
         state: SourceState,
         wishes: Wishes,
         calls: SourceCalls,
         children: SourceChildren,
         show: Callable[[], None],
     ) -> None:
+        self._code = code
         self._state = state
         self._wishes = wishes
         self._calls = calls
@@ -57,7 +60,7 @@ class SourceLook:
             self._state.facts = result.facts or self._state.facts
             if result.wait is None or not await self.sit_out(result.wait):
                 return result
-            if goes_on_in_a_new_run(self._state):
+            if self.goes_on_in_a_new_run():
                 return result
             refusals = count_refusal(refusals, result.wait)
 
@@ -84,7 +87,7 @@ class SourceLook:
         """Somebody who asked for a look, or a circuit that is open, wants to hear of every outcome."""
         state = self._state
         wanted = state.woken or state.asked_for or state.owed_after is not None or self.is_probing()
-        return not wanted and workflow.patched(WATCHED_SOURCES)
+        return not wanted and is_patched(WATCHED_SOURCES, self._code)
 
     async def _watch(self) -> PollResult | None:
         """Look until there is something to do, or somebody asks for something."""
@@ -133,7 +136,7 @@ class SourceLook:
     async def unless_interrupted(self, reading: Coroutine[Any, Any, T], interrupted: U) -> T | U:
         """`interrupted`: the result where the source is to stop or pause. A poll that ends the worker
         is repeated for a long time."""
-        if workflow.patched(PAUSE_ENDS_POLL):
+        if is_patched(PAUSE_ENDS_POLL, self._code):
             return await self._until_interrupted(asyncio.create_task(reading), interrupted)
         else:  # noqa: RET505 - so that the outline shows what the patch guards
             return await reading
@@ -150,6 +153,13 @@ class SourceLook:
                 return interrupted
             raise
 
+    def goes_on_in_a_new_run(self) -> bool:
+        """A site may be paused for months: a poll that waits for it must not outgrow what Temporal allows."""
+        if not (workflow.info().is_continue_as_new_suggested() and is_patched(PATIENT_WAITS, self._code)):
+            return False
+        self._state.due_at = workflow.now()
+        return True
+
     def _is_next_near(self) -> bool:
         every = self._state.every_seconds
         return every is not None and timedelta(seconds=every) <= NEAR
@@ -163,11 +173,3 @@ def count_refusal(refusals: int, wait: Wait) -> int:
         )
         raise GaveUp(error, refusals)
     return refusals
-
-
-def goes_on_in_a_new_run(state: SourceState) -> bool:
-    """A site may be paused for months: a poll that waits for it must not outgrow what Temporal allows."""
-    if not (workflow.info().is_continue_as_new_suggested() and workflow.patched(PATIENT_WAITS)):
-        return False
-    state.due_at = workflow.now()
-    return True

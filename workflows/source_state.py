@@ -63,6 +63,8 @@ class SourceInput(BaseModel):
     attributes_given: bool = False
     """It was started with its search attributes: they need not be set again."""
     state: SourceState | None = None
+    code: int = 0
+    """The number of the code that started this run; 0: from before there were numbers."""
 
     @property
     def is_feed(self) -> bool:

@@ -46,6 +46,10 @@ PATIENT_WAITS = "patient-waits"
 WATCHED_SOURCES = "watched-sources"
 PAUSE_ENDS_POLL = "pause-ends-poll"
 STORED_AND_TOLD = "stored-and-told"
+# The number of this code. A run is told by which code it was started; from the numbers below on it has the
+# patch from its beginning, and needs no marker for it.
+CODE = 1
+BORN_PATCHED = dict.fromkeys((PATIENT_WAITS, WATCHED_SOURCES, PAUSE_ENDS_POLL, STORED_AND_TOLD), 1)
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")

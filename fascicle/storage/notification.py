@@ -278,21 +278,32 @@ async def claim(connection: AsyncConnection, delivery_id: int, now: datetime) ->
     return result.rowcount == 1
 
 
-async def settle(
+async def settle_unsent(
     connection: AsyncConnection,
     delivery_id: int,
     state: str,
     *,
-    now: datetime,
-    error: str | None = None,
-    next_attempt_at: datetime | None = None,
+    error: str | None,
+    next_attempt_at: datetime,
 ) -> None:
+    """It was refused, or nobody knows whether it arrived."""
     await connection.execute(
         text("""update delivery set state = :state, last_error = :error,
-                  next_attempt_at = coalesce(cast(:next as timestamptz), next_attempt_at),
-                  sent_at = case when :state = 'sent' then cast(:now as timestamptz) end
+                  next_attempt_at = cast(:next as timestamptz)
                 where id = :id and state in ('sending', 'unconfirmed')"""),
-        {"id": delivery_id, "state": state, "error": error, "next": next_attempt_at, "now": now},
+        {"id": delivery_id, "state": state, "error": error, "next": next_attempt_at},
+    )
+
+
+async def settle_sent(connection: AsyncConnection, delivery_id: int, now: datetime) -> None:
+    """It left; the open letter of an earlier attempt, if there is one, is settled too. A single statement."""
+    await connection.execute(
+        text("""with sent as (
+                  update delivery set state = 'sent', last_error = null, sent_at = cast(:now as timestamptz)
+                  where id = :id and state in ('sending', 'unconfirmed'))
+                update dead_letter set state = 'resolved', settled_at = cast(:now as timestamptz)
+                where kind = 'deliver' and job_key = cast(cast(:id as bigint) as text) and state = 'open'"""),
+        {"id": delivery_id, "now": now},
     )
 
 

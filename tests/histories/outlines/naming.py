@@ -9,6 +9,7 @@ from tests.histories.outlines.tree import Kind, Node
 from tests.histories.outlines.wording import ELSEWHERE
 
 PATCHED_AND = " and "
+_ASK_FOR_A_PATCH = (("workflow", "patched"), ("patches", "is_patched"))
 
 
 def section_title(decorator: ast.expr, method: Function, scope: Scope) -> str | None:
@@ -41,9 +42,12 @@ def patch_of(test: ast.expr, scope: Scope) -> str | None:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return next(filter(None, (patch_of(value, scope) for value in test.values)), None)
     value, where = scope.meaning(test)
-    if isinstance(value, ast.Call) and called(value.func, where) == ("workflow", "patched"):
-        return text_of(value.args[0], where)
-    return None
+    return asked_patch(value, where) if isinstance(value, ast.Call) else None
+
+
+def asked_patch(call: ast.Call, scope: Scope) -> str | None:
+    """The id of the patch that a call asks for."""
+    return text_of(call.args[0], scope) if called(call.func, scope) in _ASK_FOR_A_PATCH else None
 
 
 def without_patch(test: ast.expr, scope: Scope) -> ast.expr:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tests.histories.outlines.naming import (
     PATCHED_AND,
+    asked_patch,
     called,
     jumps,
     maker_of,
@@ -224,6 +225,9 @@ class Reader:
             yield Node(Kind.BLOCK, "at once", tuple(inner))
             return
         yield from inner
+        if (patch := asked_patch(call, scope)) is not None:
+            yield command(f"patched {patch}", patch)
+            return
         callee = scope.callee(call.func)
         if callee is None:
             yield from self._command(call, scope)
@@ -238,9 +242,6 @@ class Reader:
             yield command("timer")
         elif name == ("workflow", "wait_condition"):
             yield self._wait(call, scope)
-        elif name == ("workflow", "patched"):
-            patch = text_of(call.args[0], scope)
-            yield command(f"patched {patch}", patch)
         elif name == ("workflow", "deprecate_patch"):
             yield command(f"deprecated patch {text_of(call.args[0], scope)}")
         elif name is not None and name[0] == "workflow" and name[1] in _NAMED:
