@@ -31,6 +31,7 @@ from fascicle.runtime.channel_sealing import settle_channels
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
 from fascicle.runtime.deployment import waits_for_its_turn
 from fascicle.runtime.disk_space import FULL_BYTES, free_bytes
+from fascicle.runtime.heap import give_back_now_and_then, keep_few_arenas
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.open_files import raise_limit
@@ -173,6 +174,7 @@ class WorkerProcess:
         workers = build_workers(self._client, dependencies, self._metrics, self._queues)
         _calm_the_collector()
         running = [asyncio.create_task(worker.run()) for worker in workers]
+        tidying = asyncio.create_task(give_back_now_and_then())
         self._state = "running"
         log.info("worker_started", queues=list(self._queues))
         stopped = asyncio.create_task(self._stop.wait())
@@ -183,6 +185,7 @@ class WorkerProcess:
         )
         await shut_down(workers)
         stopped.cancel()
+        tidying.cancel()
         await asyncio.gather(*running)  # a worker that broke raises its reason here
         log.info("worker_stopped")
 
@@ -383,6 +386,7 @@ def main() -> None:
         settings = load_settings()
         configure_logs(settings.log_level, settings.log_format)
         raise_limit()
+        keep_few_arenas()
         for problem in unknown_in_words():
             log.warning("unknown_setting", error=problem)
         asyncio.run(_main(settings, arguments.queues))

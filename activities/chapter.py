@@ -90,7 +90,8 @@ class ChapterActivities:
             is_owed = stored.owed or owed_again
             if not is_owed and not stored.new_chapter:
                 # An earlier attempt may have made the followers' rows and died before it could say so.
-                is_owed = await notifications.next_attempt_at(connection, stored.chapter_id) is not None
+                unsent = await notifications.next_attempt_at(connection, stored.chapter_id, store.now)
+                is_owed = unsent is not None
             result = StoreResult(
                 chapter_id=stored.chapter_id,
                 new_chapter=stored.new_chapter,

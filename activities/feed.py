@@ -35,7 +35,7 @@ from fascicle.storage import dead_letter, enrichment
 from fascicle.storage import feed as feeds
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 from fascicle.storage.feed import Feed
 from fascicle.storage.run import Document, Outcome
 from fascicle.storage.source import Source
@@ -153,7 +153,7 @@ class FeedActivities:
             return await self._due(connection, buried.source_id, stored, now)
 
     async def _load(self, source_id: str) -> tuple[Source | None, Feed | None]:
-        async with transaction(self._engine) as connection:
+        async with statement(self._engine) as connection:
             return await sources.get(connection, source_id), await feeds.get(connection, source_id)
 
     async def _poll(self, look: Look) -> PollResult:

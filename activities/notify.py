@@ -268,8 +268,8 @@ class NotifyActivities:
 
     async def _next_round(self, about: About, clock: Clock) -> float | None:
         async with statement(self._engine) as connection:
-            at = await notifications.next_attempt_at(connection, about)
-        return None if at is None else max(0.0, (at - clock()).total_seconds())
+            at = await notifications.next_attempt_at(connection, about, now := clock())
+        return None if at is None else max(0.0, (at - now).total_seconds())
 
 
 async def _messages(connection: AsyncConnection, due: list[Delivery]) -> list[tuple[Delivery, Message]]:

@@ -27,7 +27,7 @@ from fascicle.storage import dead_letter, source_loss
 from fascicle.storage import notification as notifications
 from fascicle.storage import run as runs
 from fascicle.storage import source as sources
-from fascicle.storage.database import transaction
+from fascicle.storage.database import statement, transaction
 from fascicle.storage.run import Run
 from fascicle.storage.source import Source
 
@@ -131,7 +131,7 @@ class SourceActivities:
         """One poll. Finding nothing costs this activity and nothing else."""
         poll = as_of_now(poll)
         async with heartbeating():
-            async with transaction(self._engine) as connection:
+            async with statement(self._engine) as connection:
                 source = await sources.get(connection, poll.source_id)
             if source is None or source.removed_at is not None:
                 return PollResult(gone=True)

@@ -184,7 +184,7 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 @asynccontextmanager
 async def statement(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """For a single statement, which is its own transaction: without the round trips around one."""
+    """Each statement is its own transaction: for one alone, or for reads, without round trips around them."""
     async with database_errors(), engine.connect() as connection:
         yield await connection.execution_options(isolation_level="AUTOCOMMIT")
 

@@ -241,13 +241,18 @@ async def due(connection: AsyncConnection, about: About, *, now: datetime, limit
     return [Delivery(**row) for row in rows.mappings()]
 
 
-async def next_attempt_at(connection: AsyncConnection, about: About) -> datetime | None:
-    """When to look next: a message is due then, or somebody who is sending is to be given up."""
+async def next_attempt_at(connection: AsyncConnection, about: About, now: datetime) -> datetime | None:
+    """When to look next: a message is due then, or another sender may be done with one.
+
+    A sender is looked at when it has taken twice as long as now, and at last when it is to be given up.
+    """
     found: datetime | None = await connection.scalar(
         text(f"""select min(case state when 'pending' then next_attempt_at
-                              else sending_at + cast(:takes as interval) end) from delivery d
-                where {_subject(about)} and state in ('pending', 'sending')"""),
-        {"id": about, "takes": SENDING_TAKES},
+                   else least(sending_at + cast(:takes as interval),
+                              cast(:now as timestamptz) + greatest(:now - sending_at, interval '1 second'))
+                   end)
+                from delivery d where {_subject(about)} and state in ('pending', 'sending')"""),
+        {"id": about, "takes": SENDING_TAKES, "now": now},
     )
     return found
 
