@@ -108,6 +108,13 @@ def _no_settings_from_outside() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _tracebacks_are_plain() -> None:
+    """Rich's, with all local variables, take more CPU than the tests of many failures they are logged by."""
+    renderer = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], renderer])
+
+
 @pytest.fixture(autouse=True)
 def _logs_stay_as_they_are() -> Iterator[None]:
     """A command that runs in this process sets them up for itself; later tests want to read theirs."""
