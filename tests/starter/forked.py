@@ -1,6 +1,6 @@
 """Our programs as forks of one process that has done the imports: real processes, a second less each.
 
-python -P forked.py    reads an order per line, answers with an outcome per line
+python -P forked.py [MODULE ...]    reads an order per line, answers with an outcome per line
 """
 
 import gc
@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn
@@ -19,11 +19,14 @@ SECONDS = 60
 
 
 class ForkedCommands:
-    """The parent's side: `run` is like `run_fascicle`, only faster; `program` is whose `main` is run."""
+    """The parent's side: `run` is like `run_fascicle`, only faster; `program` is whose `main` is run.
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    `modules`: what is imported beforehand; by default all that any command needs.
+    """
+
+    def __init__(self, env: Mapping[str, str], *modules: str) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, "-P", __file__],
+            [sys.executable, "-P", __file__, *modules],
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -59,11 +62,13 @@ _IMPORTS = (
 )
 
 
-def serve() -> None:
-    for name in (*_IMPORTS, *_commands()):
-        importlib.import_module(name)
-    # Apprise imports its hundred services when the first channel is looked at.
-    importlib.import_module("apprise").Apprise.instantiate("json://localhost")
+def serve(modules: Sequence[str]) -> None:
+    if modules:
+        _import(modules)
+    else:
+        _import([*_IMPORTS, *_commands()])
+        # Apprise imports its hundred services when the first channel is looked at.
+        importlib.import_module("apprise").Apprise.instantiate("json://localhost")
     # A collection in a fork would copy all that was imported, page by page, just to look at it.
     gc.collect()
     gc.freeze()
@@ -73,6 +78,11 @@ def serve() -> None:
             outcome = {"code": code, "out": _text(out), "err": _text(err)}
         sys.stdout.write(json.dumps(outcome) + "\n")
         sys.stdout.flush()
+
+
+def _import(names: Iterable[str]) -> None:
+    for name in names:
+        importlib.import_module(name)
 
 
 def _commands() -> set[str]:
@@ -113,4 +123,4 @@ def _text(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1:])

@@ -1,12 +1,15 @@
 """What a command imports (O5): a list, or a completion, loads no more than it needs."""
 
-import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.starter.commandline import clean_environment
 from tests.starter.conftest import Running
+from tests.starter.forked import ForkedCommands
 
 # Nobody who only asks the database needs any of these.
 HEAVY = (
@@ -25,30 +28,29 @@ COMPLETIONS = [
     "fascicle post list --", "fascicle dead-letters replay --", "fascicle request ", "fascicle automation ",
     "fascicle account ", "fascicle site ", "fascicle schedule ", "fascicle user ", "fascicle library ",
 ]  # fmt: skip
-_SCRIPT = """
-import os, sys
-from starter import main
-def leave(code):
-    sys.stderr.write(" ".join(sorted({name.partition(".")[0] for name in sys.modules})))
-    sys.stderr.flush()
-    os._exit(code)
-main.leave = leave
-main.main()
-"""
+_PROGRAM = "tests.starter.loaded_packages"
 
 
-def _loaded(*arguments: str, cwd: str, env: dict[str, str]) -> tuple[int, set[str]]:
-    """The exit code, and the packages in memory at the end. Not a fork: that would have them all."""
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, *arguments], capture_output=True, text=True, cwd=cwd, env=env
-    )
-    return done.returncode, set(done.stderr.split())
+@pytest.fixture(scope="module")
+def light_commands() -> Iterator[ForkedCommands]:
+    """Forks of a process that has imported what every command begins with, and nothing else."""
+    forked = ForkedCommands(clean_environment(), _PROGRAM)
+    yield forked
+    forked.close()
+
+
+@pytest.fixture(scope="module")
+def listings() -> Iterator[ForkedCommands]:
+    """The same with the settings, which every listing reads."""
+    forked = ForkedCommands(clean_environment(), _PROGRAM, "fascicle.runtime.settings")
+    yield forked
+    forked.close()
 
 
 @pytest.mark.parametrize("command", LISTINGS, ids=" ".join)
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
 def test_o5_a_listing_loads_nothing_heavy(
-    running: Running, command: tuple[str, ...], form: tuple[str, ...]
+    running: Running, listings: ForkedCommands, command: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
     # Traces and keys, which the shared stack has, are paid for by those who want them.
     env = {
@@ -56,34 +58,27 @@ def test_o5_a_listing_loads_nothing_heavy(
         for name, value in running.desk.env.items()
         if not name.startswith(("OTEL_", "FASCICLE_PAYLOAD_", "FASCICLE_TOKEN_"))
     }
-    code, loaded = _loaded(*command, *form, cwd=str(running.desk.folder), env=env)
-    assert code == 0
+    done = listings.run(*command, *form, cwd=running.desk.folder, env=env, program=_PROGRAM)
+    loaded = set(done["err"].split())
+    assert done["code"] == 0
     assert "asyncpg" in loaded
     assert not loaded & set(HEAVY)
 
 
 @pytest.mark.parametrize("words", COMPLETIONS)
-def test_o5_a_completion_loads_nothing_heavy(words: str, tmp_path: object) -> None:
+def test_o5_a_completion_loads_nothing_heavy(
+    light_commands: ForkedCommands, words: str, tmp_path: Path
+) -> None:
     asked = {
         "_FASCICLE_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    script = (
-        "import sys; sys.argv = ['fascicle']; from starter import main\n"
-        "try: main.app(prog_name='fascicle', standalone_mode=False)\n"
-        "except SystemExit: pass\n"
-        "sys.stderr.write(' '.join({name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=str(tmp_path),
-        env={**os.environ, **asked},
-    )
-    assert done.stdout.split()
-    assert not set(done.stderr.split()) & set(HEAVY)
+    done = light_commands.run(cwd=tmp_path, env=clean_environment(**asked), program=_PROGRAM)
+    assert done["out"].split()
+    loaded = set(done["err"].split())
+    assert "starter" in loaded
+    assert not loaded & set(HEAVY)
 
 
 def test_o6_the_conductor_of_the_stack_keeps_nothing_heavy_in_memory() -> None:
