@@ -4,7 +4,8 @@ import asyncpg
 
 from fascicle.domain.names import new_id
 
-# What a schema is made of; a test that changed any of it leaves a database that is thrown away.
+# What a schema is made of, with its comments: by one the code remembers that clear addresses may be left.
+# A test that changed any of it leaves a database that is thrown away.
 _FINGERPRINT = """
 select (select count(*) from pg_class where relnamespace = 'public'::regnamespace),
   (select count(*) from pg_constraint where connamespace = 'public'::regnamespace),
@@ -12,6 +13,8 @@ select (select count(*) from pg_class where relnamespace = 'public'::regnamespac
    where c.relnamespace = 'public'::regnamespace and not a.attisdropped),
   (select count(*) from pg_trigger),
   (select count(*) from pg_proc where pronamespace = 'public'::regnamespace),
+  (select count(*) from pg_description d join pg_class c on c.oid = d.objoid
+   where c.relnamespace = 'public'::regnamespace and d.classoid = 'pg_class'::regclass),
   (select string_agg(version_num, '') from alembic_version)
 """
 _TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'alembic_version'"
