@@ -35,6 +35,8 @@ TEMPORAL_FOR_TESTS = {
     "history.timerProcessorMaxTimeShift": '"10ms"',
     "limit.historyCount.suggestContinueAsNew": "400",
 }
+# Their file need not survive anything, and with more of it in memory they take a fifth less CPU.
+_PRAGMAS_FOR_TESTS = ("journal_mode=WAL", "synchronous=OFF", "cache_size=-64000")
 # A handful of Temporal servers share few cores here: on one thread each, that rarely looks for garbage,
 # they take two thirds of the CPU.
 _GO_FOR_TESTS = {"GOMAXPROCS": "1", "GOGC": "800"}
@@ -203,7 +205,9 @@ async def temporal(supervisor: Supervisor) -> EmbeddedTemporal:
         search_attributes=dict.fromkeys(SEARCH_ATTRIBUTES, "Keyword"),
         dynamic_config=TEMPORAL_FOR_TESTS,
     )
-    await server.start(supervisor)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fascicle.runtime.embedded.temporal._PRAGMAS", _PRAGMAS_FOR_TESTS)
+        await server.start(supervisor)
     return server
 
 
