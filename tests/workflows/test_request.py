@@ -283,7 +283,8 @@ async def test_x1_a_request_whose_workflow_was_ended_is_taken_up(stack: Harness)
     assert (await until_over(stack, view.id)).status is RequestStatus.SUCCEEDED
 
 
-@pytest.mark.parametrize("overrides", [{"max_concurrent_fetches": 1, "feed_interval_seconds": 0.3}])
+# The one slot is a feed's for so long: on a busy machine the request still ends before half of them.
+@pytest.mark.parametrize("overrides", [{"max_concurrent_fetches": 1, "feed_interval_seconds": 1}])
 async def test_c2_a_page_that_somebody_waits_for_does_not_wait_for_all_feeds(harness: Harness) -> None:
     wanted = [WantedFeed(url=feed(harness, f"blog-{number}")) for number in range(12)]
     reach = Reach(harness.dependencies, harness.client)
