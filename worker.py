@@ -35,7 +35,7 @@ from fascicle.runtime.heap import give_back_now_and_then, keep_few_arenas
 from fascicle.runtime.key_agreement import agree_on_keys
 from fascicle.runtime.logs import configure_logs, get_logger
 from fascicle.runtime.open_files import raise_limit
-from fascicle.runtime.queue_worker import QueueWorker
+from fascicle.runtime.queue_worker import QueueWorker, shut_down
 from fascicle.runtime.setting_names import unknown_in_words
 from fascicle.runtime.settings import Settings, load_settings
 from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
@@ -91,7 +91,6 @@ WORKFLOWS: Sequence[type] = (
 # How long a starting worker waits for Temporal and the database before it gives up and says why.
 PATIENCE_SECONDS = 60.0
 _LAST_SPANS_SECONDS = 3.0
-_LAST_POLLS_SECONDS = 0.3
 
 log = get_logger("fascicle.worker")
 
@@ -118,16 +117,6 @@ def build_workers(
         )
         for queue in queues
     ]
-
-
-async def shut_down(workers: Sequence[QueueWorker]) -> None:
-    """Workflows and polls first: an activity that still comes may reach a worker that is closing."""
-    first = [worker for worker in workers if worker.task_queue == MAIN_QUEUE]
-    closing = [asyncio.create_task(worker.shutdown()) for worker in first]
-    for worker in workers:
-        worker.begin_no_more_polls()
-    await asyncio.sleep(_LAST_POLLS_SECONDS)
-    await asyncio.gather(*closing, *(worker.shutdown() for worker in workers if worker not in first))
 
 
 class WorkerProcess:

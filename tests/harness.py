@@ -18,6 +18,7 @@ from temporalio.worker import Worker
 from activities.metrics import Metrics
 from fascicle.domain.names import TASK_QUEUES
 from fascicle.runtime.dependencies import Dependencies, open_dependencies
+from fascicle.runtime.queue_worker import shut_down
 from fascicle.runtime.settings import Settings
 from fascicle.sandbox import Sandbox
 from fascicle.storage import library
@@ -28,7 +29,7 @@ from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
 from starter.onboarding import add_source
 from tests.vaults import TOKEN_KEY
-from worker import build_workers, shut_down
+from worker import build_workers
 
 T = TypeVar("T")
 # 32 bytes that everybody may know.

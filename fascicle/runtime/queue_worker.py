@@ -1,77 +1,128 @@
 """The worker of one task queue, which can stop in the middle of much work without losing a task.
 
-A poll that ends in the moment in which the server hands it an activity takes that activity along: no worker
-runs it, and it comes back only after its heartbeat timeout. So a worker that is about to stop begins no new
-poll. Where there is much to do, each poll under way soon ends with an activity, which the worker still runs.
+The SDK drops tasks that its last polls bring while it closes: they come back only after their timeout. So a
+worker that is about to stop begins no new polls, has the server answer those under way, and closes when all
+that they brought is here.
 """
 
 import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
+from temporalio.api.enums.v1 import TaskQueueType, WorkerStatus
+from temporalio.api.workflowservice.v1 import ListWorkersRequest, ShutdownWorkerRequest
 from temporalio.client import Client
-from temporalio.worker import (
-    CustomSlotSupplier,
-    SlotMarkUsedContext,
-    SlotPermit,
-    SlotReleaseContext,
-    SlotReserveContext,
-    Worker,
-)
+from temporalio.service import RPCError
+from temporalio.worker import Worker
 
-from fascicle.domain.names import FETCH_QUEUE
+from fascicle.domain.names import MAIN_QUEUE, PUBLISH_QUEUE
+from fascicle.runtime.closable_slots import ClosableSlots, WorkflowSlots
 from fascicle.runtime.tuning import worker_options
 from fascicle.runtime.worker_settings import WorkerSettings
+
+# Where the server cannot be asked, polls that brought nothing for so long are taken for idle.
+_QUIET_SECONDS = 0.3
+_MOST_SECONDS = 5.0
+_LOOK_SECONDS = 0.01
+_ANSWER_WITHIN = timedelta(seconds=2)
+_POLLED = (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
 
 
 class QueueWorker(Worker):
     def __init__(self, client: Client, settings: WorkerSettings, queue: str, **served: Any) -> None:
-        self._slots = _closable_slots(settings, queue)
-        options = worker_options(settings, queue, self._slots)
+        self._activity_slots = _activity_slots(settings, queue)
+        self._workflow_slots = _workflow_slots(settings, queue)
+        options = worker_options(
+            settings, queue, activity_slots=self._activity_slots, workflow_slots=self._workflow_slots
+        )
         super().__init__(client, task_queue=queue, **options, **served)
 
-    def begin_no_more_polls(self) -> None:
-        """Of activities; those under way go on until `shutdown`."""
-        if self._slots is not None:
-            self._slots.close()
+    def begin_fewer_polls(self) -> None:
+        """Only for workflows that this worker remembers: their tasks wait for it and reach no other."""
+        if self._activity_slots is not None:
+            self._activity_slots.close()
+        if self._workflow_slots is not None:
+            self._workflow_slots.take_no_others()
+
+    def is_quiet(self) -> bool:
+        return all(slots.is_quiet(_QUIET_SECONDS) for slots in self._slots)
+
+    async def close(self) -> None:
+        """Let the server answer the polls under way, and shut down when their tasks are here."""
+        key = await _key_of(self)
+        if self._workflow_slots is not None:
+            self._workflow_slots.close()
+        told = asyncio.create_task(_end_polls(self, key))
+        # The shorter the better: what comes for a remembered workflow now waits until the SDK's own goodbye.
+        await until(lambda: self._has_no_polls() or (told.done() and not told.result()))
+        await asyncio.gather(told, self.shutdown())
+
+    def _has_no_polls(self) -> bool:
+        return not any(slots.polls for slots in self._slots)
+
+    @property
+    def _slots(self) -> list[ClosableSlots]:
+        return [slots for slots in (self._activity_slots, self._workflow_slots) if slots is not None]
 
 
-class ClosableSlots(CustomSlotSupplier):
-    """A fixed number of slots for activities."""
+async def shut_down(workers: Sequence[QueueWorker]) -> None:
+    for worker in workers:
+        worker.begin_fewer_polls()
+    await until(lambda: all(worker.is_quiet() for worker in workers))
+    await asyncio.gather(*(worker.close() for worker in workers))
 
-    def __init__(self, slots: int) -> None:
-        self._free = asyncio.Semaphore(slots)
-        self._open = asyncio.Event()
-        self._open.set()
-        self._loop: asyncio.AbstractEventLoop | None = None
 
-    def close(self) -> None:
-        self._open.clear()
+async def until(condition: Callable[[], bool]) -> None:
+    """Or for some seconds: where tasks never cease, the last of them have to wait for their timeout."""
+    for _ in range(int(_MOST_SECONDS / _LOOK_SECONDS)):
+        if condition():
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
 
-    async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:
-        self._loop = asyncio.get_running_loop()
-        await self._free.acquire()
-        try:
-            await self._open.wait()
-        except asyncio.CancelledError:
-            self._free.release()
-            raise
-        return SlotPermit()
 
-    def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
-        """Only a worker that has workflows, too, is offered activities without a poll."""
+async def _key_of(worker: QueueWorker) -> str | None:
+    """What the server calls this worker; None: it keeps no list of workers, or cannot tell them apart."""
+    query = f"TaskQueue = '{worker.task_queue}' AND HostName = '{socket.gethostname()}'"
+    asked = ListWorkersRequest(namespace=worker.client.namespace, query=query, page_size=1000)
+    try:
+        answer = await worker.client.workflow_service.list_workers(asked, timeout=_ANSWER_WITHIN)
+    except RPCError:
         return None
-
-    def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
-        """A slot counts from its reservation."""
-
-    def release_slot(self, ctx: SlotReleaseContext) -> None:
-        """The SDK calls this from threads of its own."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._free.release)
+    ours = [one for one in answer.workers if one.process_id == str(os.getpid())]
+    running = [one for one in ours if one.status == WorkerStatus.WORKER_STATUS_RUNNING]
+    return running[0].worker_instance_key if len(running) == 1 else None
 
 
-def _closable_slots(settings: WorkerSettings, queue: str) -> ClosableSlots | None:
-    """None where no activity comes once workflows rest: the server repeats only those of this queue."""
-    if queue != FETCH_QUEUE or settings.worker_slots == "resources":
+async def _end_polls(worker: QueueWorker, key: str | None) -> bool:
+    """Have the server answer the polls of the worker: with a task, or with none. Whether it does."""
+    if key is None:
+        return False
+    request = ShutdownWorkerRequest(
+        namespace=worker.client.namespace,
+        identity=worker.client.identity,
+        worker_instance_key=key,
+        task_queue=worker.task_queue,
+        task_queue_types=_POLLED,
+    )
+    try:
+        await worker.client.workflow_service.shutdown_worker(request, timeout=_ANSWER_WITHIN)
+    except RPCError:
+        return False
+    return True
+
+
+def _activity_slots(settings: WorkerSettings, queue: str) -> ClosableSlots | None:
+    """None where the machine decides how many there are."""
+    if settings.worker_slots == "resources" and queue != PUBLISH_QUEUE:
         return None
     return ClosableSlots(settings.activity_slots(queue))
+
+
+def _workflow_slots(settings: WorkerSettings, queue: str) -> WorkflowSlots | None:
+    """The SDK polls for no more workflow tasks at once than it may remember workflows."""
+    if queue != MAIN_QUEUE:
+        return None
+    return WorkflowSlots(min(settings.max_concurrent_workflow_tasks, settings.max_cached_workflows))

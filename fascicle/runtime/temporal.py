@@ -39,6 +39,8 @@ _NOT_OURS_TO_DO = (
 # The server's parts learn of a new namespace one by one, within some seconds: how often to look, how long.
 _LOOK_SECONDS = 0.2
 _LOOKS = 300
+# The server knows a worker by its reports, and ends the polls of one that stops only if it knows it.
+_WORKERS_REPORT = timedelta(seconds=2)
 
 
 def metrics_runtime(bind_address: str, buckets: Mapping[str, Sequence[float]] | None = None) -> Runtime:
@@ -51,7 +53,8 @@ def metrics_runtime(bind_address: str, buckets: Mapping[str, Sequence[float]] | 
                 durations_as_seconds=True,
                 histogram_bucket_overrides=buckets,
             )
-        )
+        ),
+        worker_heartbeat_interval=_WORKERS_REPORT,
     )
 
 

@@ -25,14 +25,18 @@ _POLLERS_AT_FIRST = 5
 
 
 def worker_options(
-    settings: WorkerSettings, queue: str, activity_slots: CustomSlotSupplier | None = None
+    settings: WorkerSettings,
+    queue: str,
+    *,
+    activity_slots: CustomSlotSupplier | None = None,
+    workflow_slots: CustomSlotSupplier | None = None,
 ) -> dict[str, Any]:
-    """Arguments of the worker of one task queue; `activity_slots` instead of those of the settings."""
+    """Arguments of the worker of one task queue; slots that are given replace those of the settings."""
     slots = settings.activity_slots(queue)
     return {
         "deployment_config": _deployment(settings),
         "max_cached_workflows": settings.max_cached_workflows,
-        "tuner": _tuner(settings, queue, slots, activity_slots),
+        "tuner": _tuner(settings, queue, activity_slots, workflow_slots),
         "workflow_task_poller_behavior": _pollers(
             min(settings.max_pollers, settings.max_concurrent_workflow_tasks)
         ),
@@ -53,14 +57,18 @@ def _deployment(settings: WorkerSettings) -> WorkerDeploymentConfig:
 
 
 def _tuner(
-    settings: WorkerSettings, queue: str, slots: int, activity_slots: CustomSlotSupplier | None
+    settings: WorkerSettings,
+    queue: str,
+    activity_slots: CustomSlotSupplier | None,
+    workflow_slots: CustomSlotSupplier | None,
 ) -> WorkerTuner:
+    slots = settings.activity_slots(queue)
     fixed = FixedSizeSlotSupplier(slots)
     # What publishing may do at once is a promise to the site, not a matter of this machine.
     by_resources = settings.worker_slots == "resources" and queue != PUBLISH_QUEUE
     bounds = ResourceBasedSlotConfig(minimum_slots=1, maximum_slots=slots)
     return WorkerTuner.create_composite(
-        workflow_supplier=FixedSizeSlotSupplier(settings.max_concurrent_workflow_tasks),
+        workflow_supplier=workflow_slots or FixedSizeSlotSupplier(settings.max_concurrent_workflow_tasks),
         activity_supplier=activity_slots
         or (ResourceBasedSlotSupplier(bounds, _TARGETS) if by_resources else fixed),
         local_activity_supplier=fixed,
