@@ -279,8 +279,7 @@ def _task_slots(settings: Settings, queues: Sequence[str]) -> Iterator[Sample]:
     for queue in queues:
         yield Sample("fascicle_task_slots", (queue, "ActivityWorker"), settings.activity_slots(queue))
     if MAIN_QUEUE in queues:
-        workflow_tasks = settings.max_concurrent_workflow_tasks
-        yield Sample("fascicle_task_slots", (MAIN_QUEUE, "WorkflowWorker"), workflow_tasks)
+        yield Sample("fascicle_task_slots", (MAIN_QUEUE, "WorkflowWorker"), settings.workflow_slots)
 
 
 def _sale_routes(dependencies: Dependencies) -> list[Route]:

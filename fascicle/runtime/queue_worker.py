@@ -122,7 +122,4 @@ def _activity_slots(settings: WorkerSettings, queue: str) -> ClosableSlots | Non
 
 
 def _workflow_slots(settings: WorkerSettings, queue: str) -> WorkflowSlots | None:
-    """The SDK polls for no more workflow tasks at once than it may remember workflows."""
-    if queue != MAIN_QUEUE:
-        return None
-    return WorkflowSlots(min(settings.max_concurrent_workflow_tasks, settings.max_cached_workflows))
+    return WorkflowSlots(settings.workflow_slots) if queue == MAIN_QUEUE else None

@@ -52,6 +52,11 @@ class WorkerSettings(BaseSettings):
             raise ValueError("must be one word, such as 0.2.1 or a commit")
         return value
 
+    @property
+    def workflow_slots(self) -> int:
+        """The SDK begins no more workflow tasks than it may remember workflows."""
+        return min(self.max_concurrent_workflow_tasks, self.max_cached_workflows)
+
     def activity_slots(self, queue: str) -> int:
         limits = {FETCH_QUEUE: self.max_concurrent_fetches, PUBLISH_QUEUE: self.publish_concurrency}
         return limits.get(queue, self.max_concurrent_activities)
