@@ -102,11 +102,8 @@ class WorkflowSlots(ClosableSlots):
     def take_no_others(self) -> None:
         """Poll for remembered workflows only: their tasks wait for this worker and reach no other."""
         self._takes_others = False
-
-    @property
-    def tasks(self) -> int:
-        """How many are in hand."""
-        return len(self._working)
+        # Activities in hand are going to end, each with a task for a workflow.
+        self._last_task_at = time.monotonic()
 
     def is_quiet(self, seconds: float) -> bool:
         """Whether nothing is in hand, and no task has come for so long."""
