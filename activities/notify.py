@@ -228,7 +228,8 @@ class NotifyActivities:
             # On shutdown nothing new leaves; what is pending stays so for the next worker.
             if activity.is_worker_shutdown():
                 return "left"
-            async with statement(self._engine) as connection:
+            # A transaction, not a statement of its own: who dies before the COMMIT has claimed nothing.
+            async with transaction(self._engine) as connection:
                 if not await notifications.claim(connection, delivery.id, clock()):
                     return "taken"
             sent = await self._hand_over(delivery, message)
