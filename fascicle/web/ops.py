@@ -1,6 +1,7 @@
 """GET /health, /ready and /metrics (O1)."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from fascicle.domain.names import new_id
 from fascicle.runtime.correlation_id import correlated, is_correlation_id
 
 CORRELATION_HEADER = "X-Correlation-Id"
+# To load them takes 40 ms of CPU for each client, and the SDK shows its metrics over plain HTTP.
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 Probe = Callable[[], Awaitable[bool]]
 
@@ -43,7 +46,7 @@ class OpsProbes:
 
 
 async def read_metrics(url: str) -> str:
-    async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=5, verify=_NO_CERTIFICATES) as client:
         return (await client.get(url)).text
 
 

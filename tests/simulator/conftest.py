@@ -1,14 +1,11 @@
-import ssl
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from simulator.client import NO_CERTIFICATES
 from simulator.deviantart import TokenPair
 from simulator.server import RunningSimulator
-
-# Loading certificates for every client would take longer than most tests; all of them speak plain HTTP.
-NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def client(base_url: str = "") -> httpx.Client:

@@ -9,13 +9,13 @@ import httpx
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from simulator.client import ControlRefusedError, SimulatorControl
+from simulator.client import NO_CERTIFICATES, ControlRefusedError, SimulatorControl
 from simulator.faults import Fault
 from simulator.llm import LlmCall, LlmScript, Oracle
 from simulator.llm.schema import Filling
 from simulator.llm.wording import Wording
 from simulator.server import RunningSimulator
-from tests.simulator.conftest import NO_CERTIFICATES, client
+from tests.simulator.conftest import client
 
 KEY = {"Authorization": "Bearer key"}
 PATH = "/chat/completions"

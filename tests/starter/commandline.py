@@ -16,6 +16,8 @@ from typing import Any, Self
 
 import httpx
 
+from simulator.client import NO_CERTIFICATES
+
 ROOT = Path(__file__).parents[2]
 FASCICLE = Path(sys.executable).with_name("fascicle")
 
@@ -144,7 +146,8 @@ def child_pid(data: Path, name: str) -> int:
 
 def answer(port: int, path: str) -> httpx.Response | None:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=10, trust_env=False)
+        address = f"http://127.0.0.1:{port}{path}"
+        return httpx.get(address, timeout=10, verify=NO_CERTIFICATES, trust_env=False)
     except httpx.TransportError:
         return None
 

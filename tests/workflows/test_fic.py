@@ -12,6 +12,7 @@ from fascicle.domain.fic import FicView
 from fascicle.domain.names import fic_workflow_id
 from simulator.ao3.errors import challenge_page, maintenance_page
 from simulator.ao3.records import Ao3SeriesSpec, WorkSpec
+from simulator.client import NO_CERTIFICATES
 from simulator.faults import Fault
 from tests.fics import (
     ARCHIVE,
@@ -228,7 +229,7 @@ async def test_f8_what_failed_is_tried_again_for_all_who_waited(stack: Harness) 
 
 async def test_f8_a_saved_page_is_read_without_asking_its_site(stack: Harness) -> None:
     url = work(stack, title="Saved")
-    async with httpx.AsyncClient() as browser:
+    async with httpx.AsyncClient(verify=NO_CERTIFICATES) as browser:
         page = await browser.get(f"{stack.simulator.site_url('ao3')}/works/{url.rpartition('/')[2]}")
     stack.simulator.simulation.requests.clear()
     view = await desk(stack).add(url, "mara", page=page.content, wait_seconds=60)
