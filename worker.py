@@ -1,8 +1,8 @@
-"""The worker: settings → dependencies → Temporal workers and the ops server; drains on a signal.
+"""The worker: builds the dependencies, runs the Temporal workers and the ops server; drains on a signal.
 
     python worker.py [--queues fascicle,fetch,deliver,publish]
 
-It serves the Temporal of TEMPORAL_ADDRESS and the database of DATABASE_URL.
+It uses the Temporal server of TEMPORAL_ADDRESS and the database of DATABASE_URL.
 """
 
 import argparse
@@ -21,28 +21,28 @@ import httpx
 from starlette.routing import Route
 from temporalio.client import Client
 
-from activities.by_queue import activities_by_queue, retry_rules
-from activities.fic_desk import FicDesk, open_desk
 from activities.interceptor import FascicleInterceptor
-from activities.metrics import BUCKETS, Metrics
+from activities.registry import activities_by_queue, retry_rules
 from fascicle.domain.errors import FascicleError, RetryableError, UsageError
 from fascicle.domain.names import FEED_SITE, MAIN_QUEUE, TASK_QUEUES
-from fascicle.runtime.channel_sealing import settle_channels
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
-from fascicle.runtime.deployment import waits_for_its_turn
-from fascicle.runtime.disk_space import FULL_BYTES, free_bytes
-from fascicle.runtime.heap import give_back_now_and_then, keep_few_arenas
-from fascicle.runtime.key_agreement import agree_on_keys
-from fascicle.runtime.logs import configure_logs, get_logger
-from fascicle.runtime.open_files import raise_limit
-from fascicle.runtime.queue_worker import QueueWorker, shut_down
-from fascicle.runtime.setting_names import unknown_in_words
-from fascicle.runtime.settings import Settings, load_settings
-from fascicle.runtime.temporal import check_namespace, connect, is_serving, metrics_runtime
-from fascicle.runtime.tracing import open_tracing
-from fascicle.runtime.workflow_sandbox import Sandbox
+from fascicle.process.disk_space import FULL_BYTES, free_bytes
+from fascicle.process.heap import give_back_now_and_then, keep_few_arenas
+from fascicle.process.logs import configure_logs, get_logger
+from fascicle.process.open_files import raise_limit
+from fascicle.services.dependencies import Dependencies, open_dependencies
+from fascicle.services.fics.fic_queue import FicDesk, open_desk
+from fascicle.services.notifications.channel_sealing import settle_channels
+from fascicle.settings.setting_names import unknown_in_words
+from fascicle.settings.settings import Settings, load_settings
 from fascicle.storage.database import check_schema, newest_version, ping, transaction
-from fascicle.storage.gauges import Sample, read_gauges
+from fascicle.storage.operations.gauges import Sample, read_gauges
+from fascicle.temporal.client import check_namespace, connect, is_serving, metrics_runtime
+from fascicle.temporal.deployment import waits_for_its_turn
+from fascicle.temporal.key_agreement import agree_on_keys
+from fascicle.temporal.metrics import BUCKETS, Metrics
+from fascicle.temporal.queue_worker import QueueWorker, shut_down
+from fascicle.temporal.tracing import open_tracing
+from fascicle.temporal.workflow_sandbox import Sandbox
 from fascicle.web.codec import CodecRoutes
 from fascicle.web.discord import DiscordRoutes
 from fascicle.web.late_tasks import LateTasks
@@ -50,24 +50,24 @@ from fascicle.web.ops import OpsProbes, ops_app, read_metrics
 from fascicle.web.sales import SaleRoutes
 from fascicle.web.serving import serving
 from fascicle.web.state import StateGauges
-from workflows.automation import AutomationWorkflow
-from workflows.chapter import IngestChapterWorkflow
-from workflows.digest import DigestWorkflow
-from workflows.enrich import EnrichItemWorkflow
-from workflows.fic import ParseFicWorkflow
-from workflows.housekeeping import HousekeepingWorkflow
-from workflows.item import IngestItemWorkflow
-from workflows.mail import MailWorkflow
-from workflows.notify import NotifyWorkflow
-from workflows.publish import PublishPostWorkflow
-from workflows.reconcile import ReconcileWorkflow
-from workflows.replay_letters import ReplayLettersWorkflow
-from workflows.request import SummarizeWorkflow
-from workflows.source import SourceWorkflow
-from workflows.storage_cleanup import StorageCleanupWorkflow
-from workflows.sweep import SweepWorkflow
-from workflows.token_maintenance import TokenMaintenanceWorkflow
-from workflows.unread import OfferUnreadAgain
+from workflows.feeds.enrich import EnrichItemWorkflow
+from workflows.feeds.item import IngestItemWorkflow
+from workflows.fics.fic import ParseFicWorkflow
+from workflows.notifications.digest import DigestWorkflow
+from workflows.notifications.mail import MailWorkflow
+from workflows.notifications.notify import NotifyWorkflow
+from workflows.operations.housekeeping import HousekeepingWorkflow
+from workflows.operations.reconcile import ReconcileWorkflow
+from workflows.operations.replay_letters import ReplayLettersWorkflow
+from workflows.publishing.automation import AutomationWorkflow
+from workflows.publishing.publish import PublishPostWorkflow
+from workflows.publishing.storage_cleanup import StorageCleanupWorkflow
+from workflows.publishing.token_maintenance import TokenMaintenanceWorkflow
+from workflows.series.chapter import IngestChapterWorkflow
+from workflows.series.source import SourceWorkflow
+from workflows.series.sweep import SweepWorkflow
+from workflows.summaries.request import SummarizeWorkflow
+from workflows.unread_activity import OfferUnreadAgain
 
 WORKFLOWS: Sequence[type] = (
     SourceWorkflow,
@@ -88,7 +88,7 @@ WORKFLOWS: Sequence[type] = (
     AutomationWorkflow,
     StorageCleanupWorkflow,
 )
-# How long a starting worker waits for Temporal and the database before it gives up and says why.
+# How long a starting worker waits for Temporal and the database before it gives up with an error.
 PATIENCE_SECONDS = 60.0
 _LAST_SPANS_SECONDS = 3.0
 
@@ -120,7 +120,7 @@ def build_workers(
 
 
 class WorkerProcess:
-    """One worker process: its state is what /ready shows."""
+    """One worker process; /ready shows its state."""
 
     def __init__(self, settings: Settings, queues: Sequence[str]) -> None:
         self._settings = settings
@@ -175,7 +175,7 @@ class WorkerProcess:
         await shut_down(workers)
         stopped.cancel()
         tidying.cancel()
-        await asyncio.gather(*running)  # a worker that broke raises its reason here
+        await asyncio.gather(*running)  # raises the error of a worker that failed
         log.info("worker_stopped")
 
     async def _connect(self) -> Client:
@@ -226,7 +226,7 @@ class WorkerProcess:
         ]
 
     def _discord_routes(self, dependencies: Dependencies) -> DiscordRoutes | None:
-        """Off unless Discord's key is set: nobody else's word is to be taken for Discord's."""
+        """None unless Discord's public key is set: without it, requests cannot be verified."""
         settings = self._settings
         if settings.discord_public_key is None:
             return None
@@ -248,7 +248,7 @@ class WorkerProcess:
         return self._client is not None and await is_serving(self._client)
 
     async def _about(self) -> dict[str, Any]:
-        """Which queues and which code; with versioning on, whether it gets any work yet."""
+        """The queues, the build id, and, with versioning, whether this worker gets work yet."""
         about: dict[str, Any] = {"queues": list(self._queues), "build_id": self._settings.build_id}
         if self._client is None or self._state != "running":
             return about
@@ -275,7 +275,7 @@ class WorkerProcess:
 
 
 def _task_slots(settings: Settings, queues: Sequence[str]) -> Iterator[Sample]:
-    """With the SDK's own names for kinds of workers, so that they stand beside its numbers."""
+    """Labelled with the SDK's own names for kinds of workers, so that they match its metrics."""
     for queue in queues:
         yield Sample("fascicle_task_slots", (queue, "ActivityWorker"), settings.activity_slots(queue))
     if MAIN_QUEUE in queues:
@@ -312,11 +312,11 @@ async def _read_state(dependencies: Dependencies) -> list[Sample]:
 
 
 class _StoppedWaiting(Exception):
-    """Told to stop before there was anything to drain."""
+    """A signal came before the worker had started."""
 
 
 async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
-    """Try again for a minute: services of one machine start in any order."""
+    """Retry for a minute: services on one machine start in any order."""
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while True:
         try:
@@ -331,7 +331,7 @@ async def _patiently(attempt: Callable[[], Any], stop: asyncio.Event) -> Any:
 
 
 def _calm_the_collector() -> None:
-    """Pages of JSON are many objects and little garbage; looking for it took 30 % of a backfill's CPU."""
+    """Pages of JSON are many objects and little garbage; collecting it took 30 % of a backfill's CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 100)
@@ -345,14 +345,14 @@ def _free_port() -> int:
 
 
 def _leave(code: int) -> None:
-    """The SDK's threads sometimes abort an orderly interpreter exit; all clean-up is done by now."""
+    """Exit at once, as all clean-up is done: the SDK's threads sometimes abort a normal interpreter exit."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 def _queues(text: str) -> list[str]:
-    # Once each: two workers of one process on one queue would get in each other's way.
+    # Remove duplicates: two workers of one process on one queue would disturb each other.
     queues = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if unknown := [name for name in queues if name not in TASK_QUEUES]:
         raise argparse.ArgumentTypeError(

@@ -1,4 +1,4 @@
-"""Around every activity: our errors become Temporal's, jobs are counted and timed, logs carry their names."""
+"""Wraps every activity: translates our errors to Temporal's, counts and times jobs, names them in logs."""
 
 import asyncio
 import logging
@@ -13,15 +13,15 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.metrics import Metrics
 from activities.watch import is_idle_look
 from fascicle.domain.backoff import backoff_seconds
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.request_rule import RetryRule
-from fascicle.runtime.correlation_id import current_correlation_id
-from fascicle.runtime.logs import get_logger
+from fascicle.domain.summaries.request_rule import RetryRule
+from fascicle.process.correlation_id import current_correlation_id
+from fascicle.process.logs import get_logger
+from fascicle.temporal.metrics import Metrics
 
-# Looking whether there is anything to do: a line for each would hide the others.
+# These only check whether there is anything to do: a log line for each would hide the others.
 _ROUTINE = frozenset(
     {
         "age_out",
@@ -43,7 +43,7 @@ log = get_logger("fascicle.activity")
 
 
 class FascicleInterceptor(Interceptor):
-    """`rules`: the rests of activities that have a rhythm of their own, by their names."""
+    """`rules`: retry delays of activities that do not use the common one, by activity name."""
 
     def __init__(
         self, metrics: Metrics, *, retry_base_seconds: float, rules: Mapping[str, RetryRule] | None = None
@@ -116,13 +116,13 @@ class _Inbound(ActivityInboundInterceptor):
             record.model_dump(),
             type=error.code,
             non_retryable=not retried,
-            # Also where the workflow itself tries again.
+            # Also set if the workflow itself does the retries.
             next_retry_delay=timedelta(seconds=delay) if error.retryable else None,
         )
 
 
 def _is_watching(called: ExecuteActivityInput) -> bool:
-    """A watch is retried for idle looks only: the workflow decides what a failure calls for."""
+    """A watch is retried only for idle looks: after a failure the workflow decides what to do."""
     return bool(called.args) and getattr(called.args[0], "watch", None) is not None
 
 
@@ -132,8 +132,8 @@ def _log_done(kind: str, seconds: float) -> None:
 
 
 def _names(called: ExecuteActivityInput) -> dict[str, Any]:
-    """What the job is called in logs and records: its stage, its correlation id, and which attempt this is;
-    where the workflow counts them, by its count."""
+    """The names of the job in logs and records: its stage, its correlation id, and the attempt (by the
+    workflow's count, if it counts them)."""
     given, info = called.args[0] if called.args else None, activity.info()
     names: dict[str, Any] = {
         "stage": str(getattr(given, "stage", None) or info.activity_type),

@@ -1,7 +1,8 @@
-"""Watching a source: a look that finds nothing is repeated by Temporal itself, without waking the workflow.
+"""Watching a source: Temporal itself repeats a look that finds nothing, without waking the workflow.
 
-An idle look ends as a benign failure that says when to try again. It leaves no event in the history, so
-nothing is replayed for it, however long a source stays quiet. Only what the workflow acts on is a result.
+An idle look ends as a benign failure with the time of its retry. It leaves no event in the history, so
+nothing is replayed for it, however long a source stays quiet. Only a look on which the workflow must act is a
+result.
 """
 
 from datetime import datetime, timedelta
@@ -10,15 +11,15 @@ from pydantic import BaseModel
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import NOTHING_NEW
+from fascicle.domain.series.cadence import Cadence
 
-# Temporal takes a delay of zero for none, and would use the retry policy's.
+# Temporal treats a delay of zero as none, and would use the retry policy's delay.
 _SHORTEST = timedelta(milliseconds=1)
 
 
 class Watch(BaseModel):
-    """What the workflow shows of its source: a look that changes it is a result."""
+    """The values that the workflow shows of its source: a look that changes one of them is a result."""
 
     cadence: Cadence
     title: str
@@ -37,7 +38,7 @@ def is_first_attempt() -> bool:
 
 
 def look_again(at: datetime, now: datetime, outcome: str, reason: str) -> ApplicationError:
-    """To be raised: nothing for the workflow to do; the next look is at `at`."""
+    """The error to raise if there is nothing for the workflow to do; the next look is at `at`."""
     why = f" ({reason})" if reason else ""
     return ApplicationError(
         f"{outcome}; next look {at:%d %b %H:%M:%S} UTC{why}",

@@ -1,1 +1,1 @@
-"""Benchmarks: what the real stack does, as a share of what the database alone could do in the same run."""
+"""Benchmarks of the real stack, most of them compared with a limit that is measured in the same run."""

@@ -1,4 +1,4 @@
-"""The limit: what Temporal and its SDK cost alone. A workflow with one timer and one empty activity."""
+"""The limit: the cost of Temporal and its SDK alone, by workflows with one timer and one empty activity."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from bench.cpu import CpuMeter
 from bench.footprint import Footprint, footprint
 from bench.io import bytes_written
 from bench.stack import BenchStack
-from fascicle.runtime.embedded import Command
+from fascicle.embedded import Command
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BarePolls:
 class BareLimit:
     paced: BarePolls
     starts_per_second: float
-    """Workflows with one empty activity, all started at once, from the first start to the last end."""
+    """The rate of workflows with one empty activity, all started at once, from first start to last end."""
 
 
 async def measure_bare(stack: BenchStack, workflows: int, every: float, seconds: float) -> BareLimit:

@@ -7,10 +7,10 @@ from temporalio.worker import Worker
 
 from bench.bare_workflows import QUEUE, BareLoop, BareOnce, do_nothing
 from fascicle.domain.names import MAIN_QUEUE
-from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import connect
-from fascicle.runtime.tuning import worker_options
-from fascicle.runtime.workflow_sandbox import Sandbox
+from fascicle.settings.settings import Settings
+from fascicle.temporal.client import connect
+from fascicle.temporal.tuning import worker_options
+from fascicle.temporal.workflow_sandbox import Sandbox
 
 
 async def _work() -> None:

@@ -1,4 +1,4 @@
-"""The smallest workflows that do what a source does: wait, and have something done."""
+"""The smallest workflows that work like a source: wait, then execute an activity."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ async def do_nothing() -> None:
 
 @workflow.defn
 class BareLoop:
-    """As often as a source is polled."""
+    """Executes an activity as often as a source is polled."""
 
     @workflow.run
     async def run(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Thousands of sources that are followed and synced already: on the site, in the books, with a workflow."""
+"""Sets up thousands of followed and synced sources: on the site, in the database, with a workflow."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,19 +9,19 @@ from typing import Any
 import asyncpg
 
 from bench.stack import BenchStack
-from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import new_id, source_workflow_id
+from fascicle.domain.series.cadence import Cadence
+from fascicle.services.series.onboarding import ensure_workflow
 from fascicle.sites.mangadex import NAME, PUBLIC_URL
 from simulator.ids import upload_id
 from simulator.specs import SeriesSpec, UploadSpec, to_utc_second
-from starter.onboarding import ensure_workflow
 
 _AT_ONCE = 16
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A source as its books show it some time after its first sync."""
+    """A source as the database has it some time after its first sync."""
 
     site_key: str
     title: str
@@ -32,7 +32,7 @@ class Followed:
     next_check_at: datetime
     pinned: Cadence | None = None
     source_id: str = field(default_factory=new_id)
-    """A new one each time, so that a workflow of earlier books is never mistaken for its own."""
+    """A new id each time, so that a workflow of an earlier setup is never mistaken for its own."""
 
 
 async def add_to_the_site(stack: BenchStack, followed: Sequence[Followed]) -> None:
@@ -45,7 +45,7 @@ async def add_to_the_site(stack: BenchStack, followed: Sequence[Followed]) -> No
 
 
 async def write_books(stack: BenchStack, followed: Sequence[Followed]) -> None:
-    """These and no others, with all their chapters: what a first sync of each would have stored."""
+    """Store only these sources with all their chapters, as a first sync of each would have done."""
     connection = await asyncpg.connect(stack.database_url.replace("postgresql+asyncpg", "postgresql"))
     try:
         async with connection.transaction():
@@ -68,7 +68,7 @@ async def start_workflows(stack: BenchStack, source_ids: Sequence[str]) -> None:
 
 
 async def stop_workflows(stack: BenchStack, source_ids: Sequence[str]) -> None:
-    """At once: what they were doing is not needed any more."""
+    """Terminate them: their work is not needed any more."""
 
     async def stop(source_id: str) -> None:
         await stack.client.get_workflow_handle(source_workflow_id(source_id)).terminate("the day is over")
@@ -77,7 +77,7 @@ async def stop_workflows(stack: BenchStack, source_ids: Sequence[str]) -> None:
 
 
 async def in_parallel(arguments: Sequence[Any], work: Callable[[Any], Awaitable[Any]]) -> list[Any]:
-    """A few at a time."""
+    """Run `work` for all arguments, a few at a time."""
     limit = asyncio.Semaphore(_AT_ONCE)
 
     async def one(argument: Any) -> Any:
@@ -91,7 +91,7 @@ _SERIES = ["id", "title", "latest_chapter", "last_chapter_at"]
 
 
 def _series_row(one: Followed) -> tuple[Any, ...]:
-    # A series of its own for each source, under the same id.
+    # Each source has its own series with the same id.
     return one.source_id, one.title, len(one.published), one.last_new_at
 
 

@@ -2,7 +2,8 @@
 
 python -m bench.cadence [--seeds 3]    (about ten seconds)
 
-A simulation without database or network: nothing but the rules of fascicle/domain/cadence.py and a clock.
+A simulation without database or network: nothing but a clock and the rules of
+fascicle/domain/series/cadence.py.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.release_histories import BEGIN, END, HISTORIES, Release, releases_of
-from fascicle.domain.cadence import Cadence, cadence_of, plan_next_check, poll_delay
+from fascicle.domain.series.cadence import Cadence, cadence_of, plan_next_check, poll_delay
 
 INTERVALS = {
     Cadence.HOT: timedelta(minutes=15),
@@ -58,7 +59,7 @@ class Outcome:
 
 
 NextLook = Callable[[datetime, Sequence[datetime], datetime, float], datetime]
-"""From now, the releases found so far, when the last was found, and a random number from -1 to 1."""
+"""Takes now, the releases found so far, the time of the last find, and a random number from -1 to 1."""
 
 
 def every(interval: timedelta) -> NextLook:
@@ -115,7 +116,7 @@ def simulate(releases: Sequence[Release], next_look: NextLook, seed: int) -> Out
 
 
 def measure(seeds: int) -> dict[str, dict[str, Outcome]]:
-    """By history, then by strategy; several made-up years of each history together."""
+    """Outcomes by history, then by strategy; several made-up years of each history together."""
     measured: dict[str, dict[str, Outcome]] = {}
     for name, history in HISTORIES.items():
         measured[name] = {strategy: Outcome() for strategy in STRATEGIES}
@@ -133,7 +134,7 @@ def measure(seeds: int) -> dict[str, dict[str, Outcome]]:
 def print_report(measured: dict[str, dict[str, Outcome]], seeds: int) -> None:
     console = Console(highlight=False)
     plain = not console.is_terminal
-    if plain:  # where Rich would take 80 columns for granted
+    if plain:  # without a terminal Rich assumes 80 columns
         console = Console(highlight=False, width=130, soft_wrap=True)
     table = Table(
         title=f"{seeds} years of each history",

@@ -1,8 +1,8 @@
-"""What commands cost before they answer: CPU seconds of listings and of a completion.
+"""The cost of commands before they answer: CPU seconds of listings and of completions.
 
     python -m bench.cli [--runs 5]
 
-The stack runs; nothing is in it: what is measured is the start of a command, not the size of an answer.
+The stack is running but empty: this measures the start of a command, not the size of its answer.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from statistics import median
 
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.stack import BenchStack, open_stack
-from fascicle.storage import library
 from fascicle.storage.database import transaction
+from fascicle.storage.series import library
 
 LIMIT_SECONDS = 0.35
 _RUNS = 5
@@ -42,7 +42,7 @@ class CommandCost:
     cpu_seconds: float
     """User and system, the median of the runs."""
     times_python: float
-    """How many times `python -c pass`, measured in the same minute."""
+    """As a multiple of `python -c pass`, measured in the same minute."""
 
     @property
     def within_limit(self) -> bool:
@@ -50,7 +50,7 @@ class CommandCost:
 
 
 async def measure_commands(stack: BenchStack, runs: int = _RUNS) -> list[CommandCost]:
-    """In the environment of the stack. The first run of each, which compiles its modules, does not count."""
+    """Measure in the stack's environment. The first run of each compiles modules and does not count."""
     async with transaction(stack.dependencies.engine) as connection:
         if await library.find_user(connection, _USER) is None:
             await library.add_user(connection, _USER)
@@ -62,7 +62,7 @@ def _measure(folder: Path, runs: int) -> list[CommandCost]:
     bare = _cpu_of([sys.executable, "-c", "pass"], folder, {}, runs)
     costs = {name: _cpu_of([*fascicle, *name.split()], folder, {}, runs) for name in _LISTINGS}
     for shell, words in _COMPLETIONS.items():
-        # A completion is asked of the program by its name.
+        # A shell asks the program for a completion under its own name.
         program = [
             sys.executable,
             "-c",
@@ -73,7 +73,7 @@ def _measure(folder: Path, runs: int) -> list[CommandCost]:
 
 
 def _asked_by(shell: str, words: str) -> dict[str, str]:
-    """How each shell asks."""
+    """The variables by which each shell asks for a completion."""
     return {
         "_FASCICLE_COMPLETE": f"complete_{shell}",
         "COMP_WORDS": words,

@@ -1,4 +1,4 @@
-"""What every bench that runs a stack needs of its command line."""
+"""The common command-line parts of all benches that run a stack."""
 
 import argparse
 import asyncio
@@ -29,9 +29,9 @@ def at_least_one(text: str) -> int:
 
 
 def run_bench(measure: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Measure and print, then leave; Ctrl-C and SIGTERM end it with everything stopped and removed.
+    """Measure and print, then exit. On Ctrl-C and SIGTERM, everything is stopped and removed first.
 
-    A bench that is also a test raises SystemExit with what went wrong.
+    A bench that is also a test raises SystemExit with the faults.
     """
     code = 0
     try:
@@ -43,12 +43,12 @@ def run_bench(measure: Callable[[], Coroutine[Any, Any, None]]) -> None:
         say(str(verdict))
         code = 1
     sys.stdout.flush()
-    # The SDK's threads sometimes abort an orderly interpreter exit; all clean-up is done by now.
+    # The SDK's threads sometimes crash a normal interpreter exit; all clean-up is done by now.
     os._exit(code)
 
 
 async def _interruptible(measure: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """SIGTERM ends it as Ctrl-C does: by cancellation, so that nothing is left behind."""
+    """SIGTERM cancels it, as Ctrl-C does, so that nothing is left behind."""
     task = asyncio.current_task()
     assert task is not None, "this is a coroutine of asyncio.run"
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -56,9 +56,9 @@ async def _interruptible(measure: Callable[[], Coroutine[Any, Any, None]]) -> No
 
 
 def open_table(title: str, *, width: int = 150) -> tuple[Console, Table]:
-    """A console and a table for it: plain text where no terminal is."""
+    """A console and a table for it; plain text if there is no terminal."""
     console = Console(highlight=False)
     plain = not console.is_terminal
-    if plain:  # where Rich would take 80 columns for granted
+    if plain:  # without a terminal Rich assumes 80 columns
         console = Console(highlight=False, width=width, soft_wrap=True)
     return console, Table(title=title, title_justify="left", box=box.ASCII if plain else box.HEAVY_HEAD)

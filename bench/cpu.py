@@ -1,4 +1,4 @@
-"""CPU seconds: of each process of the stack, of this one, and of whoever else used the machine meanwhile."""
+"""CPU seconds of each process of the stack, of this process, and of all others on the machine."""
 
 import os
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ DRIVER = "bench"
 class CpuUse:
     processes: dict[str, float]
     others: float
-    """Used by processes that are not ours: a large number makes the measurement worthless."""
+    """CPU seconds of processes that are not ours: a large number makes the measurement worthless."""
     withheld: float
-    """Taken by the host of a virtual machine."""
+    """CPU seconds that the host of a virtual machine took."""
 
     @property
     def total(self) -> float:
@@ -24,7 +24,7 @@ class CpuUse:
 
 
 class CpuMeter:
-    """Counts from its making."""
+    """Counts from its creation."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:
         self._pids = pids
@@ -49,7 +49,7 @@ def cores() -> int:
 
 
 def _of_tree(process: Any) -> float:
-    """A process with its children: those that live, and those that ended and were waited for."""
+    """A process with its children: living ones, and ended ones that were waited for."""
     times = process.cpu_times()
     total = float(times.user + times.system + times.children_user + times.children_system)
     for child in process.children(recursive=True):

@@ -1,4 +1,4 @@
-"""Worker processes side by side: all of one kind, or each with a role of its own."""
+"""Worker processes side by side: all of one kind, or each with its own role."""
 
 import os
 import signal
@@ -42,12 +42,12 @@ async def at_work(stack: BenchStack, crew: Crew, **settings: Any) -> AsyncIterat
 
 
 def kill_one(stack: BenchStack) -> None:
-    """As the machine beneath it would be lost: no word to anybody. The supervisor starts it again."""
+    """Kill a worker as if its machine failed, without a shutdown. The supervisor starts it again."""
     os.kill(stack.supervisor.pids[f"{_PREFIX}1"], signal.SIGKILL)
 
 
 def memory_of_workers(stack: BenchStack) -> int:
-    """Bytes."""
+    """In bytes."""
     pids = [pid for name, pid in stack.supervisor.pids.items() if name.startswith(_PREFIX)]
     return sum(_resident(psutil.Process(pid)) for pid in pids)
 
@@ -57,7 +57,7 @@ def memory_of_temporal(stack: BenchStack) -> int:
 
 
 def of_parts(cpu: CpuUse) -> dict[str, float]:
-    """CPU seconds, those of all workers as one."""
+    """CPU seconds by part; all workers are one part."""
     parts: dict[str, float] = {}
     for name, seconds in cpu.processes.items():
         part = "workers" if name.startswith(_PREFIX) else name

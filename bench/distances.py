@@ -1,4 +1,4 @@
-"""How exactly a gate was kept: from the slots that the database gave and the requests that the site saw."""
+"""How exactly a gate was kept, by the slots that the database gave and the requests that the site saw."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from statistics import fmean
 
 # The database's clock counts microseconds.
 _CLOCK = 1e-6
-# A request sets out when its process gets round to it: this much nearer than allowed is no fault of the gate.
+# A process may send its request late, so requests may be this much nearer without a fault of the gate.
 NEAR = 0.9
 
 
@@ -16,7 +16,7 @@ NEAR = 0.9
 class Distances:
     interval: float
     between: list[float]
-    """From each to the next, in seconds."""
+    """The seconds from each instant to the next."""
 
     @property
     def count(self) -> int:
@@ -36,30 +36,30 @@ class Distances:
 
     @property
     def used(self) -> float:
-        """How much of what the interval permits was used."""
+        """The share of the permitted rate that was used."""
         return self.interval / self.mean
 
     def nearer_than(self, share: float) -> int:
-        """How many are nearer than this share of the interval; the clock's last digit is no difference."""
+        """The number of distances below this share of the interval, ignoring the clock's last digit."""
         return sum(distance < share * self.interval - 2 * _CLOCK for distance in self.between)
 
 
 @dataclass(frozen=True)
 class GateWatch:
-    """One crowd at one gate."""
+    """The slots and requests of many sources at one gate."""
 
     slots: Distances
     requests: Distances
     asked: int
     wanted: int
     twice: int
-    """Pages that were asked for more than once."""
+    """Pages that were requested more than once."""
     without_slot: int
     killed: bool
 
     @property
     def faults(self) -> list[str]:
-        """What must never be. How requests jitter on a busy machine is told, not judged."""
+        """Events that must never happen. The jitter of requests on a busy machine is not one of them."""
         found = []
         if early := self.slots.nearer_than(1.0):
             found.append(f"{early} slots nearer than the interval")
@@ -80,7 +80,7 @@ def watch_gate(
     *,
     killed: bool = False,
 ) -> GateWatch:
-    """`slots`: instants; `requests`: instants and pages; `wanted`: how many pages there were to ask for."""
+    """`slots`: instants; `requests`: instants and pages; `wanted`: the number of pages to request."""
     pages = Counter(page for _, page in requests)
     return GateWatch(
         slots=_distances(interval, slots),

@@ -32,9 +32,9 @@ from simulator.request_log import LoggedRequest
 
 _ENTRIES = 10
 _READERS = 5
-# Of all feeds so many have news now and then, each about once in an interval.
+# This share of all feeds has news, each about once in an interval.
 _LIVELY = 0.01
-# Starting a workflow and a first reading take the small machine a few hundredths of a second.
+# Starting a workflow and reading a feed for the first time takes a few hundredths of a second.
 _FIRST_READINGS_PER_SECOND = 15
 _SETTLING_SECONDS = 10
 
@@ -53,7 +53,7 @@ _SUBSCRIPTION_ROWS = (
 _ARRIVED = """
 select item.title from inbox_item join item on item.id = inbox_item.item_id
 where item.title like 'News %' group by item.title having count(*) >= :readers"""
-# How exactly it is known when news arrived.
+# The precision with which the arrival of news is measured.
 _LOOK_EVERY = 0.25
 
 _NOTES = """\
@@ -67,13 +67,13 @@ CPU: user and system time, children included; "bench" is this program, which pub
 
 @dataclass
 class News:
-    """When each entry came out, and when everybody had it."""
+    """When each entry was published, and when all readers had it."""
 
     published: dict[str, float] = field(default_factory=dict)
     arrived: dict[str, float] = field(default_factory=dict)
 
     async def publish(self, stack: BenchStack, feeds: int, seconds: float, every: float) -> None:
-        """An entry of one of the lively feeds now and then."""
+        """Publish entries of random lively feeds at random intervals."""
         rng = random.Random(6)
         lively = rng.sample(range(1, feeds + 1), max(1, round(_LIVELY * feeds)))
         pause, end = every / len(lively), time.time() + seconds
@@ -84,7 +84,7 @@ class News:
             await asyncio.sleep(pause * rng.uniform(0.5, 1.5))
 
     async def watch(self, stack: BenchStack) -> None:
-        """Until cancelled."""
+        """Note arrivals until cancelled."""
         while True:
             async with transaction(stack.dependencies.engine) as connection:
                 rows = await connection.execute(text(_ARRIVED), {"readers": _READERS})
@@ -93,7 +93,7 @@ class News:
             await asyncio.sleep(_LOOK_EVERY)
 
     async def all_in(self, *, within: float) -> None:
-        """Until they are, or it has taken too long."""
+        """Wait until all news have arrived, but not longer than `within`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while len(self.arrived) < len(self.published):  # noqa: ASYNC110
@@ -109,7 +109,7 @@ class FeedCadence:
     rhythm: Rhythm
     statuses: Counter[int | None]
     commits: int
-    """Transactions of the database, of everybody."""
+    """Transactions of the database by all clients."""
     news: News
 
 
@@ -120,7 +120,7 @@ async def measure(feeds: int, seconds: float, every: float) -> FeedCadence:
         await in_parallel(range(1, feeds + 1), lambda number: publish_feed(stack, number))
         settings = {"cadence_hot_seconds": every, "feed_min_seconds": min(1.0, every), "sweep": False}
         async with stack.worker(**settings, enrich=False):
-            # Spread, so that the polls that follow are, too.
+            # The first readings are spread, so that the later polls are spread too.
             within = max(every, feeds / _FIRST_READINGS_PER_SECOND)
             source_ids = await write_books(stack, feeds, within)
             say("starting their workflows, which read them for the first time")
@@ -137,7 +137,7 @@ async def publish_feed(stack: BenchStack, number: int) -> None:
 
 
 async def write_books(stack: BenchStack, feeds: int, within: float) -> list[str]:
-    """Feeds as an import leaves them: followed, and not read yet."""
+    """Store feeds as an import does: followed, but not read yet."""
     base = f"{stack.dependencies.settings.mangadex_url.removesuffix('/mangadex')}/feeds/feed-"
     sources = {"site": FEED_SITE, "base": base, "feeds": feeds, "within": within}
     async with transaction(stack.dependencies.engine) as connection:
@@ -167,7 +167,7 @@ async def _measure(stack: BenchStack, feeds: int, seconds: float, every: float) 
     end, cpu, commits = time.time(), meter.read(), await _commits(stack) - commits
     say("until the last news are in")
     await news.all_in(within=1.2 * every)
-    # Those due in the last seconds may be late, and are counted all the same.
+    # Polls that were due in the last seconds may be late, and are counted too.
     await asyncio.sleep(max(5.0, 0.1 * every))
     watching.cancel()
     with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What a piece of feed work costs: CPU by process, Temporal's writes, transactions, requests, workflows."""
+"""The costs of a piece of feed work: CPU by process, Temporal's writes, transactions, requests, workflows."""
 
 import time
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ import psutil
 from bench.cpu import DRIVER, CpuMeter, CpuUse
 from bench.stack import BenchStack
 
-# Of these processes the work's cost is made up; the simulator and the bench are not ours to count.
+# The processes whose CPU counts as the work's cost; the simulator and the bench do not count.
 OURS = ("worker", "reader", "temporal", "postgres", "command")
 _TRANSACTIONS = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
 
 
 @dataclass(frozen=True)
 class FeedCosts:
-    """Of `count` feeds or items, all together."""
+    """The costs of `count` feeds or items together."""
 
     count: int
     seconds: float
@@ -71,13 +71,13 @@ class CostMeter:
         return int(psutil.Process(self._stack.supervisor.pids["temporal"]).io_counters().write_bytes)
 
     def _reader_seconds(self) -> float:
-        """Of the worker's children, which read documents; those that ended count as the worker's."""
+        """CPU seconds of the worker's children, which read documents; ended ones count as the worker's."""
         worker = psutil.Process(self._stack.supervisor.pids["worker"])
         times = [child.cpu_times() for child in worker.children(recursive=True)]
         return float(sum(one.user + one.system for one in times))
 
     async def _count_transactions(self) -> int:
-        # Backends report within a second; then the number stands still.
+        # Backends report within a second; after that the number is stable.
         return int(await self._stack.value(_TRANSACTIONS))
 
     async def _count_workflows(self) -> int:

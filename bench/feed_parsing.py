@@ -1,4 +1,4 @@
-"""Reading feeds: our reader against feedparser alone, on documents of the simulator."""
+"""Reading feeds: our reader compared with feedparser alone, on documents of the simulator."""
 
 import io
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import feedparser
 
-from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.feeds.feed import ParsedFeed
 from fascicle.sites.feeds.parse import parse_feed
 from fascicle.sites.sanitise import sanitised_article
 from simulator.feeds.documents import CONTENT_TYPES, document
@@ -53,12 +53,12 @@ class Parsing:
     paces: dict[str, Pace] = field(default_factory=dict)
 
     def ratio(self, ours: str, theirs: str) -> float:
-        """How many times as fast."""
+        """How many times as fast as theirs ours is."""
         return self.paces[theirs].seconds / self.paces[ours].seconds
 
 
 def measure_parsing(seconds: float) -> Parsing:
-    """Processor time, by turns, so that whatever else the machine does disturbs all alike."""
+    """Measure processor time in turns, so that other load on the machine disturbs all readers alike."""
     parsing = Parsing([_document(format_) for format_ in FORMATS])
     readers: dict[str, Callable[[Document], object]] = {
         OURS: _ours,
@@ -82,7 +82,7 @@ def measure_parsing(seconds: float) -> Parsing:
 
 
 def _document(format_: Format) -> Document:
-    """Articles in full, with links and pictures, as many blogs have them."""
+    """A feed of full articles with links and pictures, as many blogs have."""
     newsroom = Newsroom()
     newsroom.add_feed(FeedSpec(name="blog", title="A Blog", format=format_, window=_ENTRIES))
     words = 10

@@ -18,18 +18,18 @@ from typing import Any
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from activities.by_queue import feed_books
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse
 from bench.feed_parsing import ALONE, BARE, OURS, Parsing, measure_parsing
 from bench.stack import BenchStack, open_stack
 from fascicle.domain.names import source_workflow_id
-from fascicle.storage import feed as feeds
-from fascicle.storage import library
+from fascicle.services.feeds.following import Subscribed, subscribe
+from fascicle.services.feeds.look import feed_books
 from fascicle.storage.database import transaction
-from fascicle.storage.item import FAN_OUT
+from fascicle.storage.feeds import feed as feeds
+from fascicle.storage.feeds.item import FAN_OUT
+from fascicle.storage.series import library
 from simulator.feeds.records import EntrySpec, FeedSpec
-from starter.subscribing import Subscribed, subscribe
 
 _PATIENCE_SECONDS = 120.0
 
@@ -88,7 +88,7 @@ async def measure(subscribers: int, rounds: int) -> FanOut:
 
 
 async def _subscribe(stack: BenchStack, count: int) -> Subscribed:
-    """One as people do it, the others straight into the books."""
+    """Subscribe one reader as people do it, and the others directly in the database."""
     await stack.simulator.feeds.add_feed(FeedSpec(name="popular", title="Popular"))
     await stack.simulator.feeds.add_entries("popular", [EntrySpec(title=f"History {n}") for n in range(20)])
     async with transaction(stack.dependencies.engine) as connection:
@@ -108,7 +108,7 @@ def _url(stack: BenchStack) -> str:
 
 
 async def _round(stack: BenchStack, source_id: str, result: FanOut, number: int) -> None:
-    """A new entry, stored as a poll stores it; then as many rows as plainly as can be."""
+    """Store a new entry as a poll does, then insert the same number of rows by plain statements."""
     await stack.simulator.feeds.add_entry("popular", EntrySpec(title=f"Stored {number}"))
     dependencies = stack.dependencies
     parsed = await dependencies.feeds.read(await dependencies.feeds.fetch(_url(stack)))
@@ -135,7 +135,7 @@ async def _round(stack: BenchStack, source_id: str, result: FanOut, number: int)
 
 @asynccontextmanager
 async def _timed(engine: AsyncEngine, statement: str, seconds: list[float]) -> AsyncIterator[None]:
-    """How long each execution of a statement took."""
+    """Appends the time of each execution of the statement to `seconds`."""
     opening = statement.strip().partition("\n")[0]
     began = [0.0]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from activities.fic_desk import open_desk
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.stack import BenchStack, open_stack
-from fascicle.runtime.message import Message
-from fascicle.storage.channel import add_channel
+from fascicle.services.fics.fic_queue import open_desk
+from fascicle.services.notifications.message import Message
 from fascicle.storage.database import transaction
+from fascicle.storage.notifications.channel import add_channel
 from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault
 
@@ -29,11 +29,11 @@ _PATIENCE_SECONDS = 300.0
 class Crowd:
     people: int
     entering: float
-    """Seconds until everybody had the word that they wait."""
+    """Seconds until everybody was entered in the queue."""
     telling: float
-    """From the answer of the archive until the last one was told."""
+    """Seconds from the archive's answer until the last person was notified."""
     limit: float
-    """What sending alone takes for as many."""
+    """Seconds that sending as many messages takes alone."""
     requests: int
     told_once: int
 

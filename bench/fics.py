@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.command import at_least_one, open_table
-from fascicle.domain.fic import Fic, FicRef
-from fascicle.domain.fic_url import normal_form
+from fascicle.domain.fics.fic import Fic, FicRef
+from fascicle.domain.fics.fic_url import normal_form
 from fascicle.sites.ao3 import read_page
 from fascicle.sites.fanficfare.offline import PagesInHand, offline_adapter
 from simulator.ao3.archive import Archive
@@ -22,11 +22,11 @@ from simulator.ao3.work_page import work_page
 
 _RECORDED = Path(__file__).parents[2] / "shared" / "fixtures" / "fic"
 _AIM = 20
-# Ours is so much faster that single pages are below what the clock tells.
+# Our parser is so fast that the clock is too coarse for single pages.
 _TIMES_AS_OFTEN = 20
 
 Facts = tuple[int | None, int | None, list[str]]
-"""Words, chapters, relationships: what both readers are compared by."""
+"""Words, chapters, relationships: the facts by which both readers are compared."""
 
 _NOTES = """\
 Works only: FanFicFare reads no series. Both are given the same pages, in one process, by turns, and have to
@@ -95,7 +95,7 @@ def facts_of(fic: Fic) -> Facts:
 
 
 def prepared_fanficfare(page: Page) -> Callable[[], Facts]:
-    """FanFicFare on the point of parsing; an adapter parses once."""
+    """A prepared FanFicFare adapter, ready to parse; each adapter parses once."""
     url, path = page.ref.url, f"/works/{page.ref.id}"
     chapters = f"""<h2 class="heading"><a href="{path}">A title</a></h2><ol class="chapter index">
         <li><a href="{path}/chapters/1">1. One</a> <span class="datetime">(2022-12-19)</span></li></ol>"""
@@ -119,7 +119,7 @@ def check_agreement(pages: Sequence[Page]) -> None:
 
 
 def measure(pages: Sequence[Page], seconds: float) -> Rates:
-    """By turns, so that whatever else the machine does disturbs both alike."""
+    """Measure in turns, so that other load on the machine disturbs both readers alike."""
     ours, whole, parsing = Rate(), Rate(), Rate()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:

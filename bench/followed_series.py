@@ -1,6 +1,6 @@
-"""Made-up series as people follow them: few come out every week, most hardly ever or not any more.
+"""Made-up series as people follow them: few have weekly releases, most have hardly any or have ended.
 
-Ages and times are in true days, counted from the beginning of the day that is measured.
+Ages and times are in true days, counted from the beginning of the measured day.
 """
 
 import random
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-# One chapter of 10,000 followed series in 50 days: 200 a day. Other numbers stretch the living kinds.
+# One chapter per series in 50 days: 200 a day for 10,000 series. Other rates scale the living kinds' shares.
 _USUAL_RELEASES_PER_SERIES = 0.02
 _MINUTE = 1 / 1440
 
@@ -17,9 +17,9 @@ _MINUTE = 1 / 1440
 class Kind:
     name: str
     share: float
-    """Of all followed series, at the usual rate of releases."""
+    """The share of all followed series at the usual rate of releases."""
     days: float
-    """From one release to the next, on average."""
+    """The average number of days from one release to the next."""
     regular: bool
     chapters: int
 
@@ -39,15 +39,15 @@ class FollowedSeries:
     title: str
     kind: str
     published: list[float]
-    """When its chapters came out, oldest first: days, all below 0."""
+    """The days of its chapters' releases, oldest first, all below 0."""
     release: float | None
-    """When the day brings a chapter: from 0 to 1."""
+    """The time of a chapter's release within the day, from 0 to 1; None: no release."""
     head_start: float
-    """From 0 to 1: how much of the time to its first look is over when the day begins."""
+    """The share of the time to its first look that is over when the day begins, from 0 to 1."""
 
 
 def make_followed_series(count: int, releases: int, seed: int = 0) -> list[FollowedSeries]:
-    """Exactly so many releases in the day; how many series are alive follows from that."""
+    """Series with exactly so many releases in the day; the number of living series follows from that."""
     rng = random.Random(seed)
     stretch = releases / count / _USUAL_RELEASES_PER_SERIES
     sizes = [round(kind.share * stretch * count) for kind in LIVING]
@@ -65,7 +65,7 @@ def _of_kind(kind: Kind, size: int, rng: random.Random) -> Iterator[FollowedSeri
         if not kind.regular:
             yield _series(kind, _irregular_ages(kind, rng.expovariate(1 / kind.days), rng), None, rng)
             continue
-        # Evenly spread over the period, so that as many come out on this day as on any other.
+        # Evenly spread over the period, so that this day has as many releases as any other.
         next_release = kind.days * (number + rng.random()) / size
         ages = [kind.days * n - next_release for n in range(1, kind.chapters + 1)]
         today = next_release if next_release < 1 else None
@@ -94,7 +94,7 @@ def _about(age: float, rng: random.Random) -> float:
 
 
 def _with_exactly(releases: int, followed: list[FollowedSeries], rng: random.Random) -> list[FollowedSeries]:
-    """What the regular ones leave open comes from those that release now and then, at any time of the day."""
+    """Fill up to exactly so many releases with irregular series, at random times of the day."""
     due = [one for one in followed if one.release is not None][:releases]
     irregular = [one for one in followed if one.kind == LIVING[-1].name]
     surprises = {one.site_key: rng.random() for one in rng.sample(irregular, releases - len(due))}

@@ -1,4 +1,4 @@
-"""What the work leaves behind: transitions, events and bytes in Temporal, bytes in PostgreSQL."""
+"""The traces of the work: transitions, events and bytes in Temporal, bytes in PostgreSQL."""
 
 import asyncio
 import re
@@ -10,29 +10,29 @@ from temporalio.client import Client
 
 from bench.books import in_parallel
 from bench.stack import BenchStack
-from fascicle.runtime.embedded.datafolder import TEMPORAL_DATABASE
+from fascicle.embedded.datafolder import TEMPORAL_DATABASE
 
 # Started, task scheduled, task begun.
 _BEFORE_ITS_FIRST_TASK = 3
 _LOOK_EVERY = 0.2
 _PATIENCE = 300.0
-# The server's own count of what it asks of its store.
+# The server's own count of requests to its store.
 _PERSISTENCE = re.compile(r'^persistence_requests\{.*operation="(\w+)".*\} (\S+)$', re.MULTILINE)
 _READS = ("Get", "List", "Read", "Count")
-# And of what Temporal Cloud would charge for.
+# The server's own count of actions, which Temporal Cloud would charge for.
 _ACTIONS = re.compile(r"^action(?:_total)?\{.*\} (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Totals so far; the difference of two is what happened in between."""
+    """Totals so far; the difference of two footprints is the work in between."""
 
     transitions: int
-    """Of the workflows that were asked for."""
+    """State transitions of the given workflows."""
     events: int
     history_bytes: int
     temporal_writes: float
-    """Requests of the server to its store that change something."""
+    """The server's requests to its store that write."""
     actions: float
     temporal_bytes: int
     wal_bytes: int
@@ -59,7 +59,7 @@ async def footprint(stack: BenchStack, workflow_ids: list[str]) -> Footprint:
 
 
 async def until_all_have_run(stack: BenchStack, workflow_ids: list[str]) -> None:
-    """Until each has done its first task: before that, it has cost nobody anything."""
+    """Wait until each workflow has done its first task, because before that it has cost nothing."""
     async with asyncio.timeout(_PATIENCE):
         for workflow_id in workflow_ids:
             while (await _info(stack.client, workflow_id)).history_length <= _BEFORE_ITS_FIRST_TASK:  # noqa: ASYNC110

@@ -1,4 +1,4 @@
-"""How long the histories of all workflows are: what something cost in events is how much they grew."""
+"""The lengths of all workflows' histories: their growth is the cost of work in events."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class RunHistory:
 
 
 async def histories(client: Client) -> dict[str, RunHistory]:
-    """By run id. The list knows the length of what is closed; what runs is asked one by one."""
+    """All runs by id. The list has the lengths of closed runs; running ones are described one by one."""
 
     async def length(execution: WorkflowExecution) -> int:
         if execution.status is not WorkflowExecutionStatus.RUNNING:
@@ -36,7 +36,7 @@ async def histories(client: Client) -> dict[str, RunHistory]:
 def growth(
     before: dict[str, RunHistory], after: dict[str, RunHistory], weight: Callable[[str], float]
 ) -> Counter[str]:
-    """Events added, by kind of workflow; those of a workflow that stands for others count so often."""
+    """Added events by kind of workflow; `weight` is the number of workflows that one stands for."""
     grown: Counter[str] = Counter()
     for run_id, run in after.items():
         earlier = before[run_id].events if run_id in before else 0

@@ -1,7 +1,8 @@
-"""What the database alone could do: the rows of a finished first sync again, with nothing but asyncpg.
+"""The limit of the database alone: the rows of a finished first sync inserted again by plain asyncpg.
 
-Same server, same tables and constraints, same batches; no Temporal, no HTTP, no parsing, no reading before
-writing, no upserts. One statement and one round trip per series; its arrays are made before the clock starts.
+The server, the tables, the constraints and the batches are the same. There is no Temporal, no HTTP, no
+parsing, no reading before writing and no upsert. Each series is one statement and one round trip; its arrays
+are made before the clock starts.
 """
 
 import asyncio
@@ -10,15 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
 import asyncpg
-from sqlalchemy import Table
-from sqlalchemy.dialects import postgresql
 
 from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
-from fascicle.storage import tables
 from fascicle.storage.database import open_engine, upgrade
 
 CONNECTIONS = (1, 4)
@@ -26,19 +24,28 @@ _ROUNDS = 3
 _NAME = "raw_limit"
 
 
-def _columns_of(table: Table, *, given: Sequence[str]) -> dict[str, str]:
-    """The columns to fill from arrays, with their types; `given` come from elsewhere."""
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return {
-        column.name: column.type.compile(dialect)
-        for column in table.columns
-        if column.name not in given and column.identity is None
-    }
+# The columns to fill from arrays, with their types, without identities and owners.
+_COLUMNS = """
+select attname, format_type(atttypid, atttypmod) from pg_attribute
+where attrelid = $1::text::regclass and attnum > 0 and not attisdropped and attidentity = ''
+  and attname <> all($2) order by attnum"""
 
 
-_CHAPTER = _columns_of(tables.logical_chapter, given=["series_id"])
-_SOURCE = _columns_of(tables.chapter_source, given=["source_id", "chapter_id"])
-_UPLOAD = _columns_of(tables.chapter_upload, given=["source_id"])
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of the three tables with their types."""
+
+    chapter: dict[str, str]
+    source: dict[str, str]
+    upload: dict[str, str]
+
+    @classmethod
+    async def read(cls, connection: Any) -> Self:
+        return cls(
+            dict(await connection.fetch(_COLUMNS, "logical_chapter", ["series_id"])),
+            dict(await connection.fetch(_COLUMNS, "chapter_source", ["source_id", "chapter_id"])),
+            dict(await connection.fetch(_COLUMNS, "chapter_upload", ["source_id"])),
+        )
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Limit:
     rates: dict[int, float]
     """Chapters per second by number of connections, the median of some rounds."""
     cpu: CpuUse
-    """Of the last round with the best number of connections."""
+    """The CPU of the last round with the best number of connections."""
 
     @property
     def best(self) -> int:
@@ -58,16 +65,16 @@ class Limit:
 
 
 async def measure_limit(stack: BenchStack) -> Limit:
-    batches = await _read_batches(stack)
+    columns, batches = await _read_batches(stack)
     chapters = sum(len(batch[2]) for batch in batches)
     url = await _make_database(stack)
-    # A hundred thousand values that stay alive: the collector must not visit them in every round.
+    # The garbage collector must not visit these hundred thousand living values in every round.
     gc.collect()
     gc.freeze()
     rates: dict[int, list[float]] = {connections: [] for connections in CONNECTIONS}
     cpu: dict[int, CpuUse] = {}
     for connections in CONNECTIONS * _ROUNDS:
-        seconds, cpu[connections] = await _insert_all(stack, url, batches, connections)
+        seconds, cpu[connections] = await _insert_all(stack, url, columns, batches, connections)
         rates[connections].append(chapters / seconds)
     gc.unfreeze()
     limit = Limit({connections: median(measured) for connections, measured in rates.items()}, cpu[1])
@@ -75,10 +82,10 @@ async def measure_limit(stack: BenchStack) -> Limit:
 
 
 async def _insert_all(
-    stack: BenchStack, url: str, batches: Sequence[Sequence[Any]], connections: int
+    stack: BenchStack, url: str, columns: _Columns, batches: Sequence[Sequence[Any]], connections: int
 ) -> tuple[float, CpuUse]:
-    """Seconds to insert everything into empty tables over so many connections."""
-    statement = _statement()
+    """The seconds and CPU to insert everything into empty tables over so many connections."""
+    statement = _statement(columns)
     pool = await asyncpg.create_pool(url, min_size=connections, max_size=connections)
     async with pool:
         await pool.execute("truncate logical_chapter, chapter_source, chapter_upload cascade")
@@ -96,22 +103,24 @@ async def _insert_all(
         return time.perf_counter() - started, meter.read()
 
 
-def _statement() -> str:
-    """$1 the series, $2 the source, then the columns of the three tables."""
-    chapter, source, upload = ", ".join(_CHAPTER), ", ".join(_SOURCE), ", ".join(_UPLOAD)
+def _statement(columns: _Columns) -> str:
+    """$1 is the series, $2 the source; the columns of the three tables follow."""
+    chapter, source, upload = (", ".join(each) for each in (columns.chapter, columns.source, columns.upload))
     first = 3
+    second = first + len(columns.chapter)
+    third = second + len(columns.source)
     return f"""
 with chapters as (
   insert into logical_chapter (series_id, {chapter})
-  select $1, * from unnest({_arrays(_CHAPTER, first)}) returning id, chapter_key
+  select $1, * from unnest({_arrays(columns.chapter, first)}) returning id, chapter_key
 ), sources as (
   insert into chapter_source (source_id, chapter_id, {source})
   select $2, chapters.id, listed.*
-  from unnest({_arrays(_SOURCE, first + len(_CHAPTER))}) as listed ({source})
+  from unnest({_arrays(columns.source, second)}) as listed ({source})
   join chapters using (chapter_key)
 )
 insert into chapter_upload (source_id, {upload})
-select $2, * from unnest({_arrays(_UPLOAD, first + len(_CHAPTER) + len(_SOURCE))})
+select $2, * from unnest({_arrays(columns.upload, third)})
 """
 
 
@@ -119,21 +128,23 @@ def _arrays(columns: dict[str, str], first: int) -> str:
     return ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), first))
 
 
-async def _read_batches(stack: BenchStack) -> list[list[Any]]:
-    """The arguments of the statement for each source, from what the first sync stored."""
+async def _read_batches(stack: BenchStack) -> tuple[_Columns, list[list[Any]]]:
+    """The statement's arguments for each source, from the rows that the first sync stored."""
     connection = await asyncpg.connect(_plain(stack.database_url))
     try:
+        columns = await _Columns.read(connection)
         owners = await connection.fetch("select series_id, id from source order by id")
-        return [
+        batches = [
             [
                 series_id,
                 source_id,
-                *await _columns(connection, "logical_chapter", "series_id", series_id, _CHAPTER),
-                *await _columns(connection, "chapter_source", "source_id", source_id, _SOURCE),
-                *await _columns(connection, "chapter_upload", "source_id", source_id, _UPLOAD),
+                *await _columns(connection, "logical_chapter", "series_id", series_id, columns.chapter),
+                *await _columns(connection, "chapter_source", "source_id", source_id, columns.source),
+                *await _columns(connection, "chapter_upload", "source_id", source_id, columns.upload),
             ]
             for series_id, source_id in owners
         ]
+        return columns, batches
     finally:
         await connection.close()
 
@@ -147,7 +158,7 @@ async def _columns(
 
 
 async def _make_database(stack: BenchStack) -> str:
-    """A database of its own with our schema, and the series and sources that the rows belong to."""
+    """A separate database with our schema and with the series and sources of the rows."""
     connection = await asyncpg.connect(_plain(stack.database_url))
     await connection.execute(f"create database {_NAME}")
     url = stack.database_url.replace("/fascicle?", f"/{_NAME}?")

@@ -42,9 +42,9 @@ class Row:
     value: float
     unit: str
     aim: float | None = None
-    """At most; for `%` at least."""
+    """The highest good value; for `%` the lowest."""
     of: str = ""
-    """Where it goes, or what the limit is."""
+    """The parts of the value, or the limit."""
 
     @property
     def is_met(self) -> bool | None:
@@ -54,7 +54,7 @@ class Row:
 
 
 async def measure_sync_and_polls(options: argparse.Namespace) -> list[Row]:
-    """One stack: bare workflows, a first sync, the raw rows of it, idle polls."""
+    """On one stack: bare workflows, a first sync, its raw rows, idle polls."""
     async with open_stack() as stack:
         say("bare workflows")
         bare = await measure_bare(stack, _SERIES, _SERIES / 20, _SECONDS)

@@ -27,20 +27,20 @@ from bench.books import in_parallel
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.stack import settle_environment, start_simulator
 from fascicle.domain.names import FEED_SITE, source_workflow_id
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
-from fascicle.runtime.embedded import Supervisor, read_running_stack
-from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import connect
+from fascicle.embedded import Supervisor, read_running_stack
+from fascicle.services.dependencies import Dependencies, open_dependencies
+from fascicle.services.series.onboarding import ensure_workflow
+from fascicle.settings.settings import Settings
 from fascicle.storage.database import transaction
+from fascicle.temporal.client import connect
 from simulator.client import SimulatorControl
 from simulator.feeds.records import EntrySpec, FeedSpec
-from starter.onboarding import ensure_workflow
 
 FEW = 10
 _ENTRIES = 10
 _PATIENCE = 600.0
 
-# Slow ones rest for a day; fast ones are polled every few seconds of this bench.
+# Slow feeds rest for a day; fast ones are polled every few seconds in this bench.
 _SLOW, _FAST = "COLD", "HOT"
 
 _READER = "insert into app_user (id, name) values ('reader', 'reader') on conflict do nothing"
@@ -84,7 +84,7 @@ class _RunningStack:
 
 
 async def measure(feeds: int, seconds: float, every: float, rest: float) -> MemoryUse:
-    """Rows of processes at rest: with ten feeds, with `feeds`, and after polls every `every` seconds."""
+    """Memory of processes at rest: with ten feeds, with `feeds`, and after polls every `every` seconds."""
     async with _open_stack(every) as stack:
         say(f"reading {FEW} feeds")
         await _add_feeds(stack, 1, FEW)
@@ -102,7 +102,7 @@ async def measure(feeds: int, seconds: float, every: float, rest: float) -> Memo
 
 
 async def _add_feeds(stack: _RunningStack, first: int, last: int) -> None:
-    """Feeds as an import leaves them, and their first readings."""
+    """Store feeds as an import does, and wait for their first readings."""
     await in_parallel(range(first, last + 1), lambda number: _publish_feed(stack, number))
     base = f"{stack.simulator_url}/feeds/feed-"
     sources = {"site": FEED_SITE, "base": base, "first": first, "last": last, "cadence": _SLOW}
@@ -126,7 +126,7 @@ async def _publish_feed(stack: _RunningStack, number: int) -> None:
 
 
 async def _poll(stack: _RunningStack, feeds: int, seconds: float) -> int:
-    """How many polls were made; afterwards all feeds are slow again."""
+    """Returns the number of polls; afterwards all feeds are slow again."""
     before = await _requests(stack)
     for cadence, pause in ((_FAST, seconds), (_SLOW, 0.0)):
         async with transaction(stack.dependencies.engine) as connection:
@@ -150,7 +150,7 @@ async def _value(stack: _RunningStack, sql: str) -> int:
 
 
 async def _at_rest(stack: _RunningStack, rest: float) -> Counter[str]:
-    """MB by process, when nothing has been asked of the site for a while."""
+    """MB by process, after the site has received no requests for a while."""
     async with asyncio.timeout(_PATIENCE):
         asked = -1
         while asked != (asked := await _requests(stack)):  # noqa: ASYNC110
@@ -172,7 +172,7 @@ def memory_by_process(up: int, folder: Path) -> Counter[str]:
 
 
 def _name_of_helper(process: psutil.Process, named: dict[int, str]) -> str:
-    """PostgreSQL's processes are one program; a worker's helper has a row of its own."""
+    """PostgreSQL's processes count as one; a worker's parser has its own row."""
     owner = next((named[p.pid] for p in process.parents() if p.pid in named), "up")
     return "worker's parser" if owner == "worker" else owner
 
@@ -219,7 +219,7 @@ def _environment(folder: Path, simulator_url: str, every: float) -> dict[str, st
 
 @asynccontextmanager
 async def _up(folder: Path, cwd: Path) -> AsyncIterator[int]:
-    """`fascicle up`, whose servers are named in our environment while it runs."""
+    """Runs `fascicle up`, and puts the addresses of its servers into our environment."""
     argv = [sys.executable, "-P", "-m", "starter.main", "up"]
     with (cwd / "up.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(*argv, cwd=cwd, stdout=log, stderr=log)

@@ -28,7 +28,7 @@ from simulator.feeds.records import EntrySpec, FeedSpec
 
 _LOOK_EVERY = 0.5
 _PATIENCE_SECONDS = 900.0
-# Backends report what they did to the statistics at the latest after so long.
+# Backends report to the statistics after so long at the latest.
 _STATISTICS_SECONDS = 1.5
 _ASLEEP = 86_400
 _WARM_UP = 3
@@ -71,7 +71,7 @@ async def measure(
 
 
 async def import_feeds(stack: BenchStack, names: Sequence[str], entries: int) -> FeedCosts:
-    """By the command, from its start until the last feed had its first look."""
+    """Import by the command; measured from its start until each feed had its first look."""
     await in_parallel(names, lambda name: _add_feed(stack, name, entries))
     meter = CostMeter(stack)
     with TemporaryDirectory() as folder:
@@ -104,7 +104,7 @@ def _url(stack: BenchStack, name: str) -> str:
 
 
 async def _run_command(*arguments: str) -> float:
-    """The CPU seconds it took."""
+    """Returns the CPU seconds of the command."""
     before = _children_seconds()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "starter.main", *arguments, stdout=asyncio.subprocess.DEVNULL
@@ -115,7 +115,7 @@ async def _run_command(*arguments: str) -> float:
 
 
 def _children_seconds() -> float:
-    """Of children that ended and were waited for."""
+    """CPU seconds of children that ended and were waited for."""
     times = psutil.Process(os.getpid()).cpu_times()
     return float(times.children_user + times.children_system)
 
@@ -127,7 +127,7 @@ async def _measure_looks(stack: BenchStack, names: Sequence[str], per_second: fl
 
 
 async def measure_new_items(stack: BenchStack, names: Sequence[str], per_second: float = 0) -> FeedCosts:
-    """An item in each of these feeds, published and looked for at one moment, until every page is read."""
+    """Publish an item in each of these feeds and poll all at once; measured until every page is read."""
     await _publish(stack, names)
     before = await stack.value(_ENRICHED)
     costs = await _measured(stack, names, _ENRICHED, before + len(names), per_second)
@@ -159,7 +159,7 @@ async def _publish(stack: BenchStack, names: Sequence[str]) -> None:
 
 
 async def _look_at_all(stack: BenchStack, names: Sequence[str], per_second: float = 0) -> None:
-    """All at once, or so many a second."""
+    """Poll all feeds at once, or so many per second."""
 
     async def look(name: str) -> None:
         source_id = await stack.value("select source_id from feed where url = :url", url=_url(stack, name))
@@ -174,7 +174,7 @@ async def _look_at_all(stack: BenchStack, names: Sequence[str], per_second: floa
 
 
 async def _until(stack: BenchStack, counted: str, wanted: int) -> int:
-    """How many transactions the waiting took."""
+    """Returns the number of transactions that the waiting took."""
     looks = 0
     async with asyncio.timeout(_PATIENCE_SECONDS):
         while True:

@@ -1,4 +1,4 @@
-"""The looks that per-source polling plans for a day, by the very rules of the domain and a clock alone."""
+"""The looks that per-source polling plans for a day, computed with the domain's own rules and a clock."""
 
 import random
 from collections.abc import Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bench.followed_series import FollowedSeries
-from fascicle.domain.cadence import Cadence, Plan, cadence_of, plan_next_check, poll_delay
-from fascicle.runtime.settings import Settings
+from fascicle.domain.series.cadence import Cadence, Plan, cadence_of, plan_next_check, poll_delay
+from fascicle.settings.settings import Settings
 
 _DAY = timedelta(days=1)
-# More looks at one series in one day than any plan makes: a mistake, not a plan.
+# No plan makes so many looks at one series in one day; more mean a mistake.
 _MOST_LOOKS = 10_000
 
 
 @dataclass(frozen=True)
 class DayClock:
-    """True days to instants of a day that may be compressed."""
+    """Converts true days to instants of a day that may be compressed."""
 
     begin: datetime
     speed: float = 1.0
@@ -35,7 +35,7 @@ class DayClock:
         return length / self.speed
 
     def last_new_at(self, series: FollowedSeries) -> datetime:
-        """In true days whatever the speed: the rule's seven and thirty days cannot be compressed."""
+        """In true days at any speed, because the rule's seven and thirty days cannot be compressed."""
         return self.begin + series.published[-1] * _DAY
 
     def releases(self, series: FollowedSeries) -> list[datetime]:
@@ -53,9 +53,9 @@ INTERVALS = {
 @dataclass
 class PlannedDay:
     looks: dict[str, int] = field(default_factory=dict)
-    """By the series' key."""
+    """The number of looks by the series' key."""
     delays: list[timedelta] = field(default_factory=list)
-    """Of the releases that were found; what is left at the end of the day is found the day after."""
+    """The delays of the releases, including those that are found the day after."""
 
     @property
     def requests(self) -> int:
@@ -70,14 +70,14 @@ class PlannedSweep:
 
 
 def plan_a_day_of_sweeping(series: int, releases: int, settings: Settings) -> PlannedSweep:
-    """Of a sweep that takes no time: its looks, a look at each series that it wakes, and the safety net."""
+    """For a sweep that takes no time: its looks, a look at each series that it wakes, and the safety net."""
     interval, net = timedelta(seconds=settings.sweep_seconds), timedelta(hours=settings.sweep_net_hours)
     requests = round(_DAY / interval + releases + series * (_DAY / net))
     return PlannedSweep(requests, median_delay=interval / 2, worst_delay=interval * 1.1)
 
 
 def plan_a_day(followed: Sequence[FollowedSeries], *, learning: bool = True) -> PlannedDay:
-    """In true time, each look at the moment that was planned: what a machine without limits would do."""
+    """In true time with each look at its planned moment, as on a machine without limits."""
     day, rng = PlannedDay(), random.Random(0)
     for series in followed:
         _plan_series(series, day, rng, learning)
@@ -85,7 +85,7 @@ def plan_a_day(followed: Sequence[FollowedSeries], *, learning: bool = True) -> 
 
 
 def first_look(series: FollowedSeries, clock: DayClock) -> Plan:
-    """Of a source in the middle of things: part of the time to its next look is over."""
+    """The first look of a source that is being polled already: part of the time to it is over."""
     intervals = {cadence: clock.scaled(length) for cadence, length in INTERVALS.items()}
     plan = plan_next_check(
         now=clock.begin,

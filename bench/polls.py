@@ -1,4 +1,4 @@
-"""Idle polls: every source looked at again and again while nothing is new."""
+"""Idle polls: every source is polled again and again while nothing is new."""
 
 import asyncio
 import time
@@ -12,23 +12,23 @@ from bench.cpu import CpuMeter, CpuUse
 from bench.footprint import Footprint, footprint
 from bench.io import bytes_written
 from bench.stack import BenchStack
-from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import source_workflow_id
-from fascicle.storage import source as sources
+from fascicle.domain.series.cadence import Cadence
 from fascicle.storage.database import transaction
+from fascicle.storage.series import source as sources
 
 _FEEDS = "/mangadex/manga/*/feed"
-# Polls per second at which a small machine still keeps every appointment.
+# Polls per second at which a small machine still makes every poll in time.
 _PACE = 20
 _NO_PAUSE = 0.001
 _LOOK_EVERY = 0.2
 _PATIENCE = 120.0
-# Of these a poll's cost is made up: the simulator and the bench are not ours to count.
+# The processes whose CPU counts as a poll's cost; the simulator and the bench do not count.
 OURS = ("worker", "temporal", "postgres")
 
 
 def rhythms(series: int) -> dict[str, float]:
-    """Settings: COLD sources rest, WARM ones are polled at a fixed pace, HOT ones all the time."""
+    """Settings by which COLD sources rest, WARM ones are polled at a fixed pace and HOT ones all the time."""
     return {"cadence_hot_seconds": _NO_PAUSE, "cadence_warm_seconds": max(1.0, series / _PACE)}
 
 
@@ -39,7 +39,7 @@ class IdlePolls:
     cpu: CpuUse
     footprint: Footprint
     written: int
-    """Bytes, by Temporal's process."""
+    """The bytes written by Temporal's process."""
 
     @property
     def polls_per_second(self) -> float:
@@ -47,12 +47,12 @@ class IdlePolls:
 
     @property
     def milliseconds(self) -> dict[str, float]:
-        """CPU of each process for one poll."""
+        """Milliseconds of CPU of each process for one poll."""
         return {name: 1000 * self.cpu.processes[name] / self.polls for name in OURS}
 
 
 async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePolls, IdlePolls]:
-    """At a pace at which the worker keeps its appointments, then as fast as it can."""
+    """Measure at a pace at which the worker makes all polls in time, then as fast as it can."""
     async with transaction(stack.dependencies.engine) as connection:
         ids = [source_workflow_id(i) for i in await sources.active_ids(connection)]
     handles = [stack.client.get_workflow_handle(i) for i in ids]
@@ -60,7 +60,7 @@ async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePol
     begin = datetime.now(UTC)
     await asyncio.gather(*(handle.signal("poll_now") for handle in handles))
     await until_polled_since(stack, begin, len(handles))
-    # That round came all at once; one more spreads it.
+    # All polls of that round came at once; another round spreads them.
     await asyncio.sleep(2 * rhythms(len(handles))["cadence_warm_seconds"])
     paced = await measure_looks(stack, ids, _FEEDS, seconds)
     await pin(stack, Cadence.HOT)
@@ -71,7 +71,7 @@ async def measure_idle_polls(stack: BenchStack, seconds: float) -> tuple[IdlePol
 async def measure_looks(
     stack: BenchStack, workflow_ids: Sequence[str], path: str, seconds: float
 ) -> IdlePolls:
-    """Whatever is looked at meanwhile; `path` is where requests show it."""
+    """Measure all polls within so many seconds; `path` is the path of their requests."""
     pids = stack.supervisor.pids
     before, written = await footprint(stack, list(workflow_ids)), bytes_written(pids["temporal"])
     meter, begin = CpuMeter(pids), time.time()
@@ -84,7 +84,7 @@ async def measure_looks(
 
 
 async def pin(stack: BenchStack, cadence: Cadence) -> None:
-    """Straight into the books, where the next poll finds it: steering is not what is measured."""
+    """Set it directly in the database, where the next poll finds it, because signals are not measured."""
     async with transaction(stack.dependencies.engine) as connection:
         await connection.execute(text("update source set pinned_cadence = :cadence"), {"cadence": cadence})
 

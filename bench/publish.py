@@ -17,20 +17,21 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import text
 
-from activities.looking_after import look_after_post
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse, cores
 from bench.stack import BenchStack, open_stack
-from fascicle.sites.deviantart_oauth import SITE, TokenPair
-from fascicle.storage import account as accounts
-from fascicle.storage import post as posts
+from fascicle.jobs.publishing import post_job
+from fascicle.sites.deviantart.oauth import SITE, TokenPair
 from fascicle.storage.database import transaction
-from starter.demo_art import picture
-from starter.posting import NewPost, create_post
+from fascicle.storage.publishing import account as accounts
+from fascicle.storage.publishing import post as posts
+from fascicle.temporal.workflow_start import start_job
+from starter.publishing.new_post import NewPost, create_post
+from starter.stack.demo_art import picture
 
 _REQUESTS_PER_POST = 4
 _PATIENCE = 3.0
-"""As many times the floor is waited for before what is missing is called missing."""
+"""The longest wait for the posts, as a multiple of the floor."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,14 @@ class Published:
     seconds: float
     once: int
     in_order: int
-    """Accounts whose posts went out in the order of their times."""
+    """Accounts whose posts were published in the order of their times."""
     closest: float
     """The shortest distance between an upload and a publication of one account."""
     cpu: CpuUse
 
     @property
     def floor(self) -> float:
-        """The last request of the last post of an account leaves that long after the first."""
+        """The shortest time from an account's first request to the last request of its last post."""
         return (self.posts / self.accounts * _REQUESTS_PER_POST - 1) * self.interval
 
 
@@ -82,7 +83,7 @@ async def _connect(stack: BenchStack, name: str) -> str:
 
 
 async def _drafts(stack: BenchStack, ids: list[str], count: int) -> list[tuple[str, str, str]]:
-    """Post, account, title; round the accounts."""
+    """Make drafts for the accounts in turn. Returns post, account and title of each."""
     made = []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "sheet.png"
@@ -95,12 +96,12 @@ async def _drafts(stack: BenchStack, ids: list[str], count: int) -> list[tuple[s
 
 
 async def _schedule(stack: BenchStack, drafts: list[tuple[str, str, str]], due: datetime) -> None:
-    """Their times differ by a moment, in the order of their numbers."""
+    """Schedule them at slightly different times, in the order of their numbers."""
     for number, (post, account, title) in enumerate(drafts):
         when = due + timedelta(seconds=number / 100)
         async with transaction(stack.dependencies.engine) as connection:
             await posts.schedule(connection, post, when)
-        await look_after_post(stack.client, post, title=title, account_id=account)
+        await start_job(stack.client, post_job(post, title=title, account_id=account))
 
 
 async def _until_out(stack: BenchStack, count: int, begin: float, interval: float, artists: int) -> float:

@@ -1,11 +1,11 @@
-"""Made-up release histories: each release is the times of its chapters, the first one counts."""
+"""Made-up release histories: each release is a list of its chapters' times, of which the first counts."""
 
 import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-# Half a year is known when the year that is measured begins: a first sync stores what is already out.
+# Half a year is known when the measured year begins, because a first sync stores existing chapters.
 KNOWN_FROM = datetime(2025, 7, 1, tzinfo=UTC)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = datetime(2027, 1, 1, tzinfo=UTC)
@@ -46,13 +46,13 @@ def weekly_with_skips(rng: random.Random) -> Iterator[Release]:
 
 
 def weekly_sometimes_late(rng: random.Random) -> Iterator[Release]:
-    """One in six is late by up to three days, or early by up to one."""
+    """One in six releases is late by up to three days, or early by up to one."""
     for [time] in _timetable(rng, every=7, noise=10 * _MINUTE):
         yield [time + rng.uniform(-1, 3) * _DAY] if rng.random() < 1 / 6 else [time]
 
 
 def weekly_from_the_last(rng: random.Random) -> Iterator[Release]:
-    """A group that takes a week for a chapter, a few hours more or less: no timetable to come back to."""
+    """A group that takes about a week for each chapter, without a timetable."""
     time = _some_start(rng)
     while True:
         yield [time]
@@ -82,7 +82,7 @@ def any_day_at_an_hour(rng: random.Random) -> Iterator[Release]:
 
 
 def irregular(rng: random.Random) -> Iterator[Release]:
-    """Poisson, one in eight days: the past says nothing about the next."""
+    """Poisson, one in eight days: past releases do not predict the next."""
     time = _some_start(rng)
     while True:
         yield [time]
@@ -95,7 +95,7 @@ def weekly_bursts(rng: random.Random) -> Iterator[Release]:
 
 
 def hiatus_and_return(rng: random.Random) -> Iterator[Release]:
-    """Weekly; from spring on nothing for a hundred days, then weekly on another day."""
+    """Weekly; then nothing for a hundred days from spring on, then weekly on another day."""
     gone, back = BEGIN + rng.uniform(60, 120) * _DAY, BEGIN + rng.uniform(200, 240) * _DAY
     for [time] in _timetable(rng, every=7, noise=10 * _MINUTE):
         if time >= gone:
@@ -132,5 +132,5 @@ def _some_start(rng: random.Random) -> datetime:
 
 
 def _local(time: datetime) -> datetime:
-    """The UTC of a wall clock that knows summer time."""
+    """Converts a wall-clock time with summer time to UTC."""
     return time - _HOUR if (3, 29) <= (time.month, time.day) < (10, 25) else time

@@ -1,4 +1,4 @@
-"""New chapters: how long one takes to its followers' rows, and what two hundred at once cost."""
+"""New chapters: the time of one until its followers' rows, and the cost of two hundred at once."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ from bench.polls import OURS
 from bench.scale_work import make_sources
 from bench.stack import BenchStack
 from fascicle.domain.names import WAKE_SIGNAL, source_workflow_id
-from fascicle.storage.channel import add_channel
 from fascicle.storage.database import transaction
+from fascicle.storage.notifications.channel import add_channel
 
 FOLLOWERS = 5
 _ROWS = "select count(*) from notification"
@@ -27,12 +27,12 @@ _PATIENCE = 120.0
 @dataclass(frozen=True)
 class Releases:
     delays: list[float]
-    """Of one release at a time: seconds from its wake-up to the rows of all followers."""
+    """For single releases: seconds from the wake-up to the rows of all followers."""
     burst: int
     first_row: float
     last_row: float
     cpu: dict[str, float]
-    """Seconds, by process, of the burst until its last message was sent."""
+    """CPU seconds by process, for the burst until its last message was sent."""
     footprint: Footprint
 
     def quantile(self, share: float) -> float:
@@ -49,7 +49,7 @@ class Releases:
 
 
 async def measure_releases(stack: BenchStack, single: int, burst: int) -> Releases:
-    """A worker without a delay before telling is to run."""
+    """It needs a running worker without a delay before notifying."""
     followed = make_sources(burst)
     await add_to_the_site(stack, followed)
     await write_books(stack, followed)
@@ -63,7 +63,7 @@ async def measure_releases(stack: BenchStack, single: int, burst: int) -> Releas
 
 
 async def _add_followers(stack: BenchStack, followed: Sequence[Followed]) -> None:
-    """The same five for every series, each with the simulator's sink for a channel."""
+    """The same five followers for every series; the channel of each is the simulator's sink."""
     sink = stack.simulator_url.replace("http://", "json://") + "/sink"
     names = [f"follower-{number}" for number in range(FOLLOWERS)]
     async with transaction(stack.dependencies.engine) as connection:
@@ -78,7 +78,7 @@ async def _add_followers(stack: BenchStack, followed: Sequence[Followed]) -> Non
 
 
 async def _release(stack: BenchStack, one: Followed) -> float:
-    """The sweep's word reaches the source as a signal: from there on it is ours."""
+    """Returns the seconds from the sweep's signal to the source until the rows of all followers."""
     await stack.simulator.release(one.site_key)
     before = await stack.value(_ROWS)
     began = time.perf_counter()

@@ -17,11 +17,11 @@ from statistics import median
 
 from sqlalchemy import text
 
-from activities.request_desk import open_request_desk
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse, cores
 from bench.stack import BenchStack, open_stack
-from fascicle.domain.request import Asked
+from fascicle.domain.summaries.request import Asked
+from fascicle.services.summaries.requests import open_request_desk
 from fascicle.storage.database import transaction
 from simulator.press import ArticleSpec
 
@@ -29,7 +29,7 @@ _ALONE = 20
 _SUBMITTED_AT_ONCE = 20
 _LOOK_SECONDS = 0.02
 _PATIENCE = 6.0
-"""As many times the limit is waited for before what is missing is called missing."""
+"""The longest wait for the requests, as a multiple of the limit."""
 
 _NOTES = """\
 The limit: the cap divided by the seconds that a request holds its slot when there is no other, the median of
@@ -59,7 +59,7 @@ class Queue:
     seconds: float
     succeeded: int
     most_asked: int
-    """Questions that the model had before it at once."""
+    """The most questions that the model had at once."""
     questions: int
     cpu: CpuUse
 
@@ -121,7 +121,7 @@ async def _workers(stack: BenchStack, cap: int, count: int) -> AsyncIterator[Non
         "llm_api_key": "sk-bench",
         "llm_models": "sim/one",
         "llm_daily_tokens": 0,
-        # All pages are of one host, which nobody wants to be polite to here.
+        # All pages are on one host, and no distance between requests is wanted here.
         "article_interval_seconds": 0,
     }
     async with AsyncExitStack() as running:
@@ -154,7 +154,7 @@ async def _alone(stack: BenchStack) -> float:
 
 
 async def _watch(stack: BenchStack, *, longest: float) -> Watch:
-    """Look at the slots until nobody is left in line."""
+    """Watch the slots until the queue is empty."""
     began, seen = time.monotonic(), [0]
     counts = """select count(*) filter (where status = 'running') as running, count(*) as open
                 from request where status in ('pending', 'running')"""

@@ -23,7 +23,7 @@ from bench.feed_cadence import publish_feed, until_read, write_books
 from bench.scale_work import rest
 from bench.stack import BenchStack, open_stack
 from fascicle.domain.names import source_workflow_id
-from fascicle.runtime.temporal import is_serving
+from fascicle.temporal.client import is_serving
 
 _FEEDS = "/feeds/feed-*"
 _LOOK_EVERY = 0.5
@@ -37,17 +37,17 @@ class Restart:
     feeds: int
     cache: int | None
     warm: float
-    """Polls a second before the outage, as fast as the worker could."""
+    """Polls per second before the outage, as fast as the worker could."""
     first_poll: float
     """Seconds from the worker's start to the first poll."""
     back: float
-    """Polls a second in the first minute after it, or what was asked for."""
+    """Polls per second in the first minute (or `--seconds`) after it."""
     woken: float
-    """Polls a second while every workflow was woken at once."""
+    """Polls per second while every workflow was woken at once."""
     timed_out: int
-    """Workflow tasks that were begun and not finished in time."""
+    """Workflow tasks that were started but not finished in time."""
     events: int
-    """In the longest history."""
+    """The number of events in the longest history."""
 
     @property
     def share(self) -> float:
@@ -103,7 +103,7 @@ async def _rate(stack: BenchStack, seconds: float) -> float:
 
 
 async def _kill_temporal(stack: BenchStack) -> None:
-    """Its supervisor starts it again."""
+    """Kill Temporal, and wait until its supervisor has started it again."""
     os.kill(stack.supervisor.pids["temporal"], signal.SIGKILL)
     await asyncio.sleep(_DOWN_SECONDS)
     async with asyncio.timeout(60):
@@ -120,7 +120,7 @@ async def _first_poll(stack: BenchStack, begin: float) -> float:
 
 
 async def _wake_all(stack: BenchStack, source_ids: list[str]) -> float:
-    """At first they fall asleep: only what is asked for is counted."""
+    """Let all sources fall asleep first, so that only the polls asked for are counted."""
     await rest(stack, len(source_ids))
     before, begin = await _looks(stack), time.time()
     handles = [stack.client.get_workflow_handle(source_workflow_id(i)) for i in source_ids]
@@ -130,7 +130,7 @@ async def _wake_all(stack: BenchStack, source_ids: list[str]) -> float:
 
 
 async def _histories(stack: BenchStack, source_ids: list[str]) -> tuple[int, int]:
-    """Workflow tasks that timed out after they were begun, and the length of the longest history."""
+    """The number of workflow tasks that timed out after their start, and the longest history's length."""
 
     async def of(source_id: str) -> tuple[int, int]:
         handle = stack.client.get_workflow_handle(source_workflow_id(source_id))
@@ -144,7 +144,7 @@ async def _histories(stack: BenchStack, source_ids: list[str]) -> tuple[int, int
 def _is_timed_out(event: Any) -> bool:
     if event.event_type != EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
         return False
-    # A task for the worker that was killed is offered to others: nobody had begun it.
+    # The timeout of a task that waited for the killed worker does not count: no worker had started it.
     kind = event.workflow_task_timed_out_event_attributes.timeout_type
     return bool(kind == TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE)
 

@@ -24,14 +24,14 @@ from bench.books import Followed, add_to_the_site, start_workflows, write_books
 from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse, cores
 from bench.stack import BenchStack, open_stack
-from fascicle.domain.cadence import Cadence
+from fascicle.domain.series.cadence import Cadence
 from fascicle.storage.database import transaction
 
 _FEEDS = "/mangadex/manga/*/feed"
 _CHAPTERS = 20
-# Opening a workflow takes the small machine about a hundredth of a second.
+# Starting a workflow takes a small machine about a hundredth of a second.
 _STARTS_PER_SECOND = 60
-# The jitter of C2: who is late by less than this share of the interval is still within it.
+# The jitter of C2: a poll that is late by less than this share of the interval is still in time.
 _JITTER = 0.1
 _MINUTE = 60.0
 
@@ -47,7 +47,7 @@ CPU: user and system time, children included; "bench" is this program, which onl
 class Lags:
     due: int
     lags: list[float]
-    """Seconds, of the polls that were made."""
+    """The lags in seconds of the polls that were made."""
 
     def quantile(self, share: float) -> float:
         ordered = sorted(self.lags)
@@ -56,12 +56,12 @@ class Lags:
 
 @dataclass
 class Appointments:
-    """When each series was due, as its books said at the time."""
+    """When each series was due, as the database said at the time."""
 
     due: defaultdict[str, set[float]] = field(default_factory=lambda: defaultdict(set))
 
     async def watch(self, stack: BenchStack, every: float) -> None:
-        """Until cancelled. Every plan is seen: it stands for nine tenths of the interval at least."""
+        """Note plans until cancelled. No plan is missed, because each lasts nine tenths of the interval."""
         while True:
             async with transaction(stack.dependencies.engine) as connection:
                 rows = await connection.execute(text("select site_key, next_check_at from source"))
@@ -72,7 +72,7 @@ class Appointments:
     def lags(
         self, asked: dict[str, list[float]], begin: float, end: float
     ) -> list[tuple[float, float | None]]:
-        """Of each poll due from begin to end: when, and how late it was made; None: not at all."""
+        """For each poll due from begin to end: its due time and its lag; None: it was not made."""
         found = []
         for site_key, dues in self.due.items():
             moments = asked.get(site_key, [])
@@ -136,7 +136,7 @@ async def measure(sources: int, minutes: float, interval: float) -> Rhythm:
 async def _measure(stack: BenchStack, sources: int, seconds: float, interval: float, first: float) -> Rhythm:
     appointments = Appointments()
     watching = asyncio.create_task(appointments.watch(stack, every=min(5.0, interval / 4)))
-    # One round to settle; what is measured then follows from plans that polls made.
+    # Let one round pass, so that all measured polls follow from plans of earlier polls.
     begin = max(first, time.time()) + 1.1 * interval
     await asyncio.sleep(max(0.0, begin - time.time()))
     say(f"{seconds / _MINUTE:g} minutes of polling every {interval:g} s")
@@ -144,7 +144,7 @@ async def _measure(stack: BenchStack, sources: int, seconds: float, interval: fl
     begin = time.time()
     await asyncio.sleep(seconds)
     end, cpu = time.time(), meter.read()
-    # Those due in the last seconds may be late, and are counted all the same.
+    # Polls that were due in the last seconds may be late, and are counted too.
     await asyncio.sleep(max(5.0, _JITTER * interval))
     watching.cancel()
     with suppress(asyncio.CancelledError):
@@ -157,7 +157,7 @@ async def _measure(stack: BenchStack, sources: int, seconds: float, interval: fl
 
 
 def _followed(sources: int, first: float, interval: float) -> list[Followed]:
-    """Their first looks are spread over one interval."""
+    """Sources whose first looks are spread over one interval."""
     now = datetime.now(UTC)
     published = [now - timedelta(days=7 * age) for age in range(_CHAPTERS, 0, -1)]
     return [

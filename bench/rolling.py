@@ -1,4 +1,4 @@
-"""Rolling restarts: workers stop and start in turn while all sources are polled and chapters come."""
+"""Rolling restarts: workers stop and start in turn while all sources are polled and chapters are released."""
 
 import asyncio
 import re
@@ -15,13 +15,13 @@ import httpx
 from bench.books import Followed, in_parallel
 from bench.scale_work import FEEDS, begin_polling, rest
 from bench.stack import BenchStack
-from fascicle.domain.cadence import Cadence
+from fascicle.domain.series.cadence import Cadence
 
 RESTARTS = 10
 _WORKERS = 2
 _RELEASES = 20
 _BETWEEN_SECONDS = 1.0
-# The server counts each task that no worker answered in time.
+# The server's count of tasks that no worker answered in time.
 _TIMEOUTS = re.compile(
     r'^(heartbeat|start_to_close)_timeout(?:_total)?\{.*operation="TimerActiveTask(\w+)Timeout".*\} (\S+)$',
     re.MULTILINE,
@@ -36,7 +36,7 @@ class Rolling:
     """Activities of a stopped worker that came back only after their timeout."""
     lost_workflow_tasks: int
     longest_pause: float
-    """Seconds between two polls of one source."""
+    """The most seconds between two polls of one source."""
 
     @property
     def faults(self) -> list[str]:
@@ -56,7 +56,7 @@ async def measure_rolling(
             await in_parallel(followed[:_RELEASES], lambda one: stack.simulator.release(one.site_key))
             await crew[turn % _WORKERS].aclose()
             crew[turn % _WORKERS] = await _start(stack, running, turn % _WORKERS, settings)
-        # A lost activity comes back after its heartbeat timeout: `rest` waits for it.
+        # `rest` also waits for lost activities, which are repeated after their heartbeat timeout.
         await rest(stack, len(followed))
         end, after = time.time(), await _timeouts(stack)
     requests = await stack.simulator.requests(FEEDS, since=begin)

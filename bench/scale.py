@@ -35,8 +35,8 @@ from bench.scale_work import (
     rest,
 )
 from bench.stack import BenchStack, open_stack
-from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import source_workflow_id
+from fascicle.domain.series.cadence import Cadence
 
 _REST_SECONDS = 5.0
 
@@ -63,7 +63,7 @@ class Scale:
         return Results(costs, shifts, killed, rolling)
 
     async def _costs(self) -> Costs:
-        """With one worker that has just started, so that what it keeps in memory is seen to grow."""
+        """Measured with a worker that has just started, so that the growth of its memory is visible."""
         stack, interval = self._stack, rhythms(len(self._followed))["cadence_warm_seconds"]
         say("opening them")
         before = await footprint(stack, [])
@@ -78,9 +78,9 @@ class Scale:
         resting = await measure_polls(stack, _REST_SECONDS)
         say("polls by timer, at an easy pace")
         await begin_polling(stack, self._followed, Cadence.WARM)
-        # That round came all at once; one more spreads it.
+        # All polls of that round came at once; another round spreads them.
         await asyncio.sleep(interval)
-        # Both looks take as long and go in the same order, so each source is watched from one to the other.
+        # Both footprints take the same time and order, so each source is watched for the same time.
         begin, began = time.time(), await footprint(stack, self._ids)
         paced = await measure_polls(stack, max(2 * interval, self._options.seconds))
         end, of_polls = time.time(), (await footprint(stack, self._ids)).since(began)
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def _partitioned(count: int) -> dict[str, str]:
-    """A cluster has four of each task queue by default, the embedded server one."""
+    """A cluster has four partitions of each task queue by default, the embedded server has one."""
     return {f"matching.numTaskqueue{way}Partitions": str(count) for way in ("Read", "Write")}
 
 

@@ -33,22 +33,22 @@ full pages after a checkpoint included."""
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one worker at an easy pace, where nothing waits for anything."""
+    """The costs with one worker at a slow pace, at which nothing waits."""
 
     opened: Footprint
     worker_bytes: int
     temporal_bytes: int
-    """In memory, by opening the sources."""
+    """The growth of the worker's and Temporal's memory by opening the sources."""
     resting: Work
     paced: Work
     of_polls: Footprint
     polls: int
-    """That left it."""
+    """The number of polls in `of_polls`."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """What one crew did."""
+    """The measurements of one crew."""
 
     crew: Crew
     polls: Work
@@ -200,7 +200,7 @@ def _chapter_rows(shift: Shift) -> Iterator[tuple[str, str]]:
 
 
 def _each(work: Work, asleep: Work | None = None) -> str:
-    """Milliseconds of CPU of each part, for one."""
+    """Milliseconds of CPU of each part, for one poll or chapter."""
     if not work.done:
         return "-"
     if asleep is None:

@@ -1,4 +1,4 @@
-"""What `bench.scale` gives to each crew to do: idle polls, new chapters, one strict gate."""
+"""The work that `bench.scale` gives to each crew: idle polls, new chapters, one strict gate."""
 
 import asyncio
 import time
@@ -17,10 +17,10 @@ from bench.crew import kill_one
 from bench.distances import GateWatch, watch_gate
 from bench.polls import pin, until_polled_since
 from bench.stack import BenchStack
-from fascicle.domain.cadence import Cadence
 from fascicle.domain.names import source_workflow_id
-from fascicle.storage.channel import add_channel
+from fascicle.domain.series.cadence import Cadence
 from fascicle.storage.database import transaction
+from fascicle.storage.notifications.channel import add_channel
 
 FEEDS = "/mangadex/manga/*/feed"
 CHAPTERS = 20
@@ -50,7 +50,7 @@ class Telling(Work):
 
 
 def make_sources(count: int) -> list[Followed]:
-    """Asleep until they are told otherwise."""
+    """Sources that sleep until they are signalled."""
     now = datetime.now(UTC)
     published = [now - timedelta(days=7 * age) for age in range(CHAPTERS, 0, -1)]
     return [
@@ -69,7 +69,7 @@ def make_sources(count: int) -> list[Followed]:
 
 
 async def add_readers(stack: BenchStack, followed: Sequence[Followed]) -> None:
-    """One follower for each series, who has the simulator's sink for a channel."""
+    """One follower for each series; the follower's channel is the simulator's sink."""
     sink = stack.simulator_url.replace("http://", "json://") + "/sink"
     readers = [f"reader-{number:02}" for number in range(_READERS)]
     entries = [(readers[n % _READERS], one.source_id) for n, one in enumerate(followed)]
@@ -91,7 +91,7 @@ async def poll_now(stack: BenchStack, followed: Sequence[Followed]) -> None:
 
 
 async def begin_polling(stack: BenchStack, followed: Sequence[Followed], cadence: Cadence) -> None:
-    """Return when each source was polled at this cadence once."""
+    """Returns when each source was polled once at this cadence."""
     await pin(stack, cadence)
     begin = datetime.now(UTC)
     await poll_now(stack, followed)
@@ -99,7 +99,7 @@ async def begin_polling(stack: BenchStack, followed: Sequence[Followed], cadence
 
 
 async def rest(stack: BenchStack, sources: int) -> None:
-    """Return when the last poll of each said: not before tomorrow."""
+    """Returns when no source is due for the next hour or more."""
     await pin(stack, Cadence.COLD)
     asleep = "select count(*) from source where next_check_at > now() + interval '1 hour'"
     async with asyncio.timeout(_PATIENCE):
@@ -108,7 +108,7 @@ async def rest(stack: BenchStack, sources: int) -> None:
 
 
 async def measure_polls(stack: BenchStack, seconds: float) -> Work:
-    """Whatever the pace, which is set before."""
+    """Measure polls for so many seconds; the pace is set before."""
     meter, begin = CpuMeter(stack.supervisor.pids), time.time()
     await asyncio.sleep(seconds)
     end, cpu = time.time(), meter.read()
@@ -120,14 +120,14 @@ async def count_polls(stack: BenchStack, begin: float, end: float) -> int:
 
 
 async def connections_of_workers(stack: BenchStack) -> int:
-    """To PostgreSQL; ours are called the same."""
+    """The workers' connections to PostgreSQL, without our own, which have the same name."""
     every = await stack.value("select count(*) from pg_stat_activity where application_name = 'fascicle'")
     pool: Any = stack.dependencies.engine.pool
     return int(every) - int(pool.checkedin() + pool.checkedout())
 
 
 async def measure_chapters(stack: BenchStack, followed: Sequence[Followed]) -> Telling:
-    """A new chapter for each of these, until the last follower has the message."""
+    """Release a chapter of each series; measured until the last follower has the message."""
     await in_parallel(followed, lambda one: stack.simulator.release(one.site_key))
     await stack.simulator.clear_sink()
     sent = "select count(*) from delivery where state = 'sent'"
@@ -144,13 +144,13 @@ async def measure_chapters(stack: BenchStack, followed: Sequence[Followed]) -> T
 
 
 async def keep_slots_in_mind(stack: BenchStack) -> None:
-    """A trigger writes down every slot that the gate gives: requests alone show it only blurred."""
+    """Log every slot of the gate by a trigger, because requests show the slots only imprecisely."""
     async with transaction(stack.dependencies.engine) as connection:
         for statement in _SLOT_LOG:
             await connection.execute(text(statement))
 
 
-# Plain tables of the bench's own database, gone with it.
+# Plain tables in the bench's own database, which is removed at the end.
 _SLOT_LOG = (
     "create table bench_slot (turn bigint, until timestamptz)",
     """create function bench_slot() returns trigger language plpgsql as
@@ -163,7 +163,7 @@ _SLOT_LOG = (
 async def measure_gate(
     stack: BenchStack, followed: Sequence[Followed], interval: float, *, kill: bool = False
 ) -> GateWatch:
-    """All of these are due at once, and the site allows one request each interval."""
+    """Make all of these due at once, while the site allows one request per interval."""
     async with transaction(stack.dependencies.engine) as connection:
         await connection.execute(text("truncate bench_slot"))
     begin, began_at = time.time(), datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""One compressed day on the real stack: chapters come out as scripted, and what finding them took."""
+"""One compressed day on the real stack: releases chapters as planned, measures the cost of finding them."""
 
 import asyncio
 import time
@@ -25,9 +25,9 @@ WHOLE_LISTS = "whole lists of a series"
 
 # Started, task scheduled, task begun.
 _BEFORE_ITS_FIRST_TASK = 3
-# For what was released, or asked, in the last moments of the day.
+# The time to finish for releases and requests in the last moments of the day.
 _GRACE = 5.0
-# Still unpolled so long after it was due: the machine does not keep up.
+# If a source is unpolled so long after it was due, the machine is too slow.
 _LATE = timedelta(seconds=2)
 
 
@@ -41,15 +41,15 @@ class Release:
 @dataclass(frozen=True)
 class MeasuredDay:
     sources: int
-    """With a workflow; they may stand for more."""
+    """The number of sources with a workflow; one may stand for several."""
     requests: Counter[str]
-    """By kind, each counted as often as its source stands for others."""
+    """Requests by kind, each multiplied by the number of sources that its source stands for."""
     asked: int
     """Requests really made."""
     delays: list[timedelta]
-    """In true time, of the releases that were found."""
+    """The delays of the releases that were found, in true time."""
     lost: list[timedelta]
-    """Of those not found by the end of the day: how long they had been out by then."""
+    """For releases not found by the end of the day: the time from the release until then."""
     events: Counter[str]
     overdue: int
     seconds: float
@@ -63,7 +63,7 @@ async def live_through(
     followed: Sequence[Followed],
     weights: dict[str, float],
 ) -> tuple[MeasuredDay, list[Release]]:
-    """The day of `clock`, which is yet to begin. `weights`, by the series' key: how many each stands for."""
+    """Run the day of `clock`, which is in the future. `weights`: the number that each series stands for."""
     before = await _histories_when_asleep(stack, clock)
     await _sleep_until(clock.begin)
     meter, begun = CpuMeter(stack.supervisor.pids), time.time()
@@ -95,7 +95,7 @@ async def live_through(
 
 
 async def _histories_when_asleep(stack: BenchStack, clock: DayClock) -> dict[str, RunHistory]:
-    """Once every source has run for the first time: until then its history grows without anything to do."""
+    """The histories after every source has done its first task; before that they grow without any work."""
     while True:
         found = await histories(stack.client)
         awake = sum(run.events <= _BEFORE_ITS_FIRST_TASK for run in found.values())
@@ -121,7 +121,7 @@ async def _release_on_time(
 
 
 async def _found(stack: BenchStack, releases: Sequence[Release]) -> dict[str, datetime]:
-    """By upload id: when it was stored for the first time."""
+    """When each upload was stored for the first time, by upload id."""
     async with transaction(stack.dependencies.engine) as connection:
         rows = await connection.execute(
             text("select upload_id, first_seen_at from chapter_upload where upload_id = any(:ids)"),
@@ -139,7 +139,7 @@ def _delays(
         if seen_at is None:
             lost.append(clock.true(clock.end - release.at))
         else:
-            # A whole list is dated by its beginning, and may hold what came out while it was read.
+            # A whole list is dated by its beginning, and may contain later releases.
             delays.append(clock.true(max(timedelta(0), seen_at - release.at)))
     return delays, lost
 

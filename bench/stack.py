@@ -1,4 +1,4 @@
-"""The stack as `fascicle up` runs it, each part a process of its own, in a folder that is thrown away."""
+"""The stack as `fascicle up` runs it, each part in its own process, in a temporary folder."""
 
 import asyncio
 import os
@@ -16,8 +16,7 @@ from sqlalchemy import text
 from temporalio.client import Client
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
-from fascicle.runtime.embedded import (
+from fascicle.embedded import (
     Command,
     DataFolder,
     EmbeddedPostgres,
@@ -26,9 +25,10 @@ from fascicle.runtime.embedded import (
     Supervisor,
     http_status,
 )
-from fascicle.runtime.settings import Settings
-from fascicle.runtime.temporal import connect
+from fascicle.services.dependencies import Dependencies, open_dependencies
+from fascicle.settings.settings import Settings
 from fascicle.storage.database import transaction, upgrade
+from fascicle.temporal.client import connect
 from simulator.client import SimulatorControl
 from simulator.deviantart.records import Options
 
@@ -50,7 +50,7 @@ class BenchStack:
     async def worker(
         self, name: str = "worker", queues: str | None = None, /, **settings: Any
     ) -> AsyncIterator[None]:
-        """A worker process with these settings, ready to work; `queues` as its command line takes them."""
+        """A worker process with these settings, ready to work; `queues` as on its command line."""
         folder = self.supervisor.folder
         port = PortBook(folder).choose(f"ops of {name}")
 
@@ -63,7 +63,7 @@ class BenchStack:
             argv=[sys.executable, "-m", "worker", *(("--queues", queues) if queues else ())],
             env={**environment, "FASCICLE_OPS_PORT": str(port)},
             inherits=True,
-            # Not the project's folder: its `.env` is the developer's.
+            # Not the project's folder, which may contain the developer's `.env`.
             cwd=folder,
             ready=ready,
         )
@@ -82,7 +82,7 @@ class BenchStack:
 async def open_stack(
     temporal_config: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[BenchStack]:
-    """PostgreSQL, Temporal and the simulator; workers are started by those who measure them."""
+    """Start PostgreSQL, Temporal and the simulator; each bench starts its own workers."""
     with tempfile.TemporaryDirectory(prefix="fascicle-bench-") as temporary:
         settle_environment(Path(temporary))
         with DataFolder(Path(temporary) / "data") as folder:
@@ -106,12 +106,12 @@ async def open_stack(
 
 
 def settle_environment(folder: Path) -> None:
-    """The children inherit it: a developer's settings must not decide what is measured."""
+    """Remove the developer's settings from the environment, because child processes inherit it."""
     for name in list(os.environ):
         if name.startswith(_OUR_SETTINGS):
             del os.environ[name]
     os.environ["PYTHONPATH"] = str(_PROJECT)
-    # Compiled modules are kept, as everywhere but in some containers, yet not in the project's folders.
+    # Keep compiled modules, as in production, but not in the project's folders.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
@@ -136,7 +136,7 @@ async def _start_servers(supervisor: Supervisor, temporal_config: Mapping[str, s
     )
     await temporal.start(supervisor)
     simulator_url = await start_simulator(supervisor)
-    # The gate stays in the path of every request; only its distance is taken away.
+    # Every request still passes the gate; only the distance is set to 0.
     os.environ.update(
         {
             "DATABASE_URL": postgres.url,

@@ -27,13 +27,13 @@ from bench.scaled_day import MeasuredDay, Release, live_through
 from bench.stack import BenchStack, open_stack
 from bench.sweep_report import Comparison, print_report
 from fascicle.domain.names import sweep_workflow_id
-from fascicle.runtime.settings import Settings
+from fascicle.services.series.onboarding import ensure_sweep
+from fascicle.settings.settings import Settings
 from fascicle.sites.mangadex import NAME
-from starter.onboarding import ensure_sweep
 
-# Polls per second at which a small machine still keeps every appointment.
+# Polls per second at which a small machine still makes every poll in time.
 _PACE = 20
-# Opening a workflow takes the small machine 15 ms to start it and as long again for its first task.
+# A small machine takes 15 ms to start a workflow, and as long again for its first task.
 _STARTS_PER_SECOND = 30
 _BOOKS_PER_SECOND = 400
 _SCALED = (
@@ -50,7 +50,7 @@ async def measure(series: int, releases: int, minutes: int) -> Comparison:
     sample = choose_sample(followed, planned, _PACE * minutes * 60)
     speed = 1440 / minutes
     say("starting PostgreSQL, Temporal and the simulator")
-    # A timer takes the server a second at least; that too is divided.
+    # The server takes at least a second for a timer; this is divided too.
     shift = {"history.timerProcessorMaxTimeShift": f'"{ceil(1000 / speed)}ms"'}
     async with open_stack(shift) as stack:
         say(f"filling the site with {series} series")
@@ -68,9 +68,9 @@ async def measure(series: int, releases: int, minutes: int) -> Comparison:
 def choose_sample(
     followed: Sequence[FollowedSeries], planned: PlannedDay, most_polls: float
 ) -> dict[str, float]:
-    """The series to poll really, and how many each stands for.
+    """The series that are really polled, with the number of series that each stands for.
 
-    All that bring a chapter, for the delays; of the others as many as the machine keeps its rhythm with.
+    They are all series with a release, for the delays, and as many others as the machine can poll in time.
     """
     releasing = [one for one in followed if one.release is not None]
     quiet = sorted((one for one in followed if one.release is None), key=lambda one: one.kind)
@@ -116,7 +116,7 @@ async def _day_of_sweeping(
 
 
 def _clock(series: int, sources: int, speed: float) -> DayClock:
-    """A day that begins when all books are written and all sources are open and asleep."""
+    """A day that begins when all rows are written and all sources are started and asleep."""
     seconds = 10 + series / _BOOKS_PER_SECOND + sources / _STARTS_PER_SECOND
     return DayClock(datetime.now(UTC) + timedelta(seconds=seconds), speed)
 
@@ -144,7 +144,7 @@ def _books(followed: Sequence[FollowedSeries], clock: DayClock, *, swept: bool) 
                 cadence=look.cadence,
                 last_new_at=clock.last_new_at(one),
                 complete_listing_at=clock.begin - since_listing,
-                # While the sweep watches, a source looks by itself only once in the time of the net.
+                # While the sweep works, a source looks by itself only once per `sweep_net_hours`.
                 next_check_at=net if swept else look.next_check_at,
             )
         )

@@ -1,4 +1,4 @@
-"""The one table that `python -m bench.sweep` prints."""
+"""The table that `python -m bench.sweep` prints."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from bench.cpu import CpuUse, cores
 from bench.followed_series import FollowedSeries
 from bench.planned import TRUE_DAY, PlannedDay, PlannedSweep
 from bench.scaled_day import LIST_OF_NEWS, LOOKS, WHOLE_LISTS, MeasuredDay
-from fascicle.domain.cadence import Cadence, cadence_of
+from fascicle.domain.series.cadence import Cadence, cadence_of
 
 _AIM = 50
 _MEASURED_PROCESSES = ("temporal", "worker", "postgres")
@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def polling_requests(self) -> int:
-        """The lower of what was computed and measured: the harder to beat."""
+        """The lower number of the computed and the measured requests, which is harder to beat."""
         return min(self.planned.requests, self.polling.requests.total())
 
     @property
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def sweep_requests(self) -> int:
-        """The higher of what was computed and measured."""
+        """The higher number of the computed and the measured requests."""
         return max(self.planned_sweep.requests, self.sweep.requests.total())
 
     @property
@@ -162,7 +162,7 @@ def _mix(followed: Sequence[FollowedSeries]) -> str:
 
 
 def _times(large: float | timedelta, small: float | timedelta) -> str:
-    """Numbers or lengths, but both the same."""
+    """The ratio of two numbers or of two lengths."""
     return f"{large / small:.1f} ×" if small else "-"  # type: ignore[operator]
 
 

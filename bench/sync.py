@@ -1,4 +1,4 @@
-"""The first sync: every chapter of every series through simulator, HTTP client, gate, worker and Temporal."""
+"""The first sync: every chapter of every series passes simulator, HTTP client, gate, worker and Temporal."""
 
 import asyncio
 import time
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from bench.cpu import CpuMeter, CpuUse
 from bench.stack import BenchStack
-from fascicle.domain.cadence import Cadence
-from fascicle.storage import source as sources
+from fascicle.domain.series.cadence import Cadence
+from fascicle.services.operations.missing_workflows import rebuild
 from fascicle.storage.database import transaction
+from fascicle.storage.series import source as sources
 from simulator.specs import SeriesSpec
-from starter.rebuilding import rebuild
 
 _LOOK_EVERY = 0.05
 _PATIENCE = 300.0
@@ -28,7 +28,7 @@ class FirstSync:
 
 
 async def register_sources(stack: BenchStack, series: int, chapters: int) -> None:
-    """Onboarding up to the workflow's start: the series' page is read and its rows are stored."""
+    """Add sources without starting their workflows: the series' page is read and its rows are stored."""
     site = stack.dependencies.sites.named("mangadex")
     for number in range(series):
         address = await stack.simulator.add_series(SeriesSpec(title=f"Series {number:04}", chapters=chapters))
@@ -40,12 +40,12 @@ async def register_sources(stack: BenchStack, series: int, chapters: int) -> Non
                 info=info,
                 series_id=None,
                 languages=["en"],
-                cadence=Cadence.COLD,  # it rests after its first sync until it is told otherwise
+                cadence=Cadence.COLD,  # it rests after its first sync until its cadence is changed
             )
 
 
 async def measure_first_sync(stack: BenchStack, series: int, chapters: int) -> FirstSync:
-    """From the start of the first workflow until the last source has all its chapters."""
+    """Measured from the start of the first workflow until the last source has all its chapters."""
     meter = CpuMeter(stack.supervisor.pids)
     started = time.perf_counter()
     starting = asyncio.create_task(rebuild(stack.dependencies, stack.client))
@@ -67,7 +67,7 @@ async def _until_synced(stack: BenchStack, series: int) -> None:
 
 
 async def _check(stack: BenchStack, wanted: int) -> None:
-    """A fast sync that lost something would be no sync."""
+    """Raise if rows are missing: a fast sync that lost rows must not count."""
     for table in ("logical_chapter", "chapter_source", "chapter_upload"):
         stored = await stack.value(f"select count(*) from {table}")
         if stored != wanted:

@@ -1,4 +1,4 @@
-"""Whole HTTP answers at the ASGI level, and the shape every upstream has."""
+"""Complete HTTP answers at the ASGI level, and the interface of every upstream."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Upstream(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
     def error(self, status: int, retry_after: str | None) -> Answer:
-        """The answer in which this site reports the status; `retry_after` is a Retry-After header's value."""
+        """This site's answer with the status; `retry_after` is the value of a Retry-After header."""
 
 
 class CapturedAnswer:
@@ -57,7 +57,7 @@ class CapturedAnswer:
 
 
 class UnreadBody:
-    """Receives for an application, and knows whether it read the request's body to its end."""
+    """Receives for an application, and records whether it read the request's body to its end."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -78,7 +78,7 @@ def json_response(content: Any, status: int = 200) -> Response:
 
 
 def plain_error(status: int, retry_after: str | None) -> Answer:
-    """The form of error for paths that belong to no upstream."""
+    """The error answer for paths that belong to no upstream."""
     headers = {"content-type": "application/json"}
     if retry_after is not None:
         headers["retry-after"] = retry_after

@@ -1,4 +1,4 @@
-"""One ASGI application: the control API beside the upstreams, which pass log, limits and faults."""
+"""One ASGI application: the control API, and the upstreams behind the log, the limits and the faults."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -44,7 +44,7 @@ SITES: tuple[Callable[[World], Upstream], ...] = (
 
 
 class SimulatorApp:
-    """Releases a chapter every `release_every` seconds while it runs, where that is given; see Releaser."""
+    """With `release_every`, releases a chapter every so many seconds while it runs; see Releaser."""
 
     def __init__(self, simulation: Simulation, release_every: float | None = None) -> None:
         self._releaser = (

@@ -1,4 +1,4 @@
-"""Which series of the world a site carries, under which key and address."""
+"""The series of the world that a site carries, with their keys and addresses."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -37,7 +37,7 @@ def find_series(world: World, site: str, key: str) -> Series | None:
 
 
 def latest_on(world: World, site: str, now: datetime) -> Iterator[Upload]:
-    """Everything the site has by now, newest first. Hold the world's lock."""
+    """All uploads that the site shows at `now`, newest first. Hold the world's lock."""
     newest_first = world.index.view(
         ("readable", site),
         newest_first_key,

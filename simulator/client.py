@@ -1,4 +1,4 @@
-"""A client of the control API, for simulators that run in another process."""
+"""A client of the control API, for a simulator that runs in another process."""
 
 import asyncio
 import ssl
@@ -25,7 +25,7 @@ from simulator.specs import SeriesSpec, SeriesStatus, UploadSpec
 from simulator.upload import Upload
 
 TIMEOUT = httpx.Timeout(30.0)
-# A client loads all certificates when it is made, 40 ms of CPU: here everything speaks plain HTTP.
+# Loading all certificates costs 40 ms of CPU per client, and the simulator speaks plain HTTP.
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 HELD_CHECK_SECONDS = 0.02
 
@@ -37,9 +37,9 @@ MESSAGES = TypeAdapter(list[SinkMessage])
 
 
 class SeriesAddress(BaseModel):
-    """`url` is the series in the simulated MangaDex API, `site_url` its page on the real site's address.
+    """`url` is the series in the simulated MangaDex API, `site_url` its address on the real site.
 
-    `pages` are its pages on the simulated sites that carry it, by the site's name.
+    `pages` are its pages on the simulated sites, by the site's name.
     """
 
     id: str
@@ -60,7 +60,7 @@ SUMMARIES = TypeAdapter(list[SeriesSummary])
 
 
 class ControlRefusedError(Exception):
-    """The control API did not accept the request; says why."""
+    """The control API refused the request; the message gives the reason."""
 
 
 class SimulatorControl:
@@ -89,7 +89,7 @@ class SimulatorControl:
         await self._http.aclose()
 
     async def is_healthy(self) -> bool:
-        """Whether the simulator answers; False where nothing listens."""
+        """Whether the simulator answers; False if nothing listens."""
         try:
             return (await self._http.get("/health")).is_success
         except httpx.TransportError:
@@ -126,7 +126,7 @@ class SimulatorControl:
         return Work.model_validate_json(await self._call("POST", "/ao3/works", _fields(spec)))
 
     async def update_work(self, work_id: int, change: WorkSpec) -> Work:
-        """Change the fields that are set, as when chapters were added."""
+        """Change the fields that are set, for example to add chapters."""
         return Work.model_validate_json(await self._call("PATCH", f"/ao3/works/{work_id}", _fields(change)))
 
     async def add_ao3_series(self, spec: Ao3SeriesSpec) -> Ao3Series:
@@ -142,7 +142,7 @@ class SimulatorControl:
         await self._call("DELETE", "/faults")
 
     async def release_held(self, fault_id: int | None = None, *, drop: bool = False) -> int:
-        """Let held requests go on, or with `drop` end them; how many there were."""
+        """Let held requests go on, or with `drop` end them. Returns their number."""
         answer = await self._call("POST", "/faults/release", {"id": fault_id, "drop": drop})
         return int(orjson.loads(answer)["released"])
 
@@ -178,5 +178,5 @@ class SimulatorControl:
 
 
 def _fields(spec: BaseModel) -> dict[str, Any]:
-    # What was left out must stay left out: a chapter of null is a oneshot, no chapter is the next number.
+    # An unset field must not become null: `chapter: null` is a oneshot, no `chapter` is the next number.
     return spec.model_dump(mode="json", exclude_unset=True)

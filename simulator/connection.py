@@ -1,4 +1,4 @@
-"""Breaking the connection beneath an ASGI application, which ASGI itself has no message for."""
+"""Breaking the connection of an ASGI application; ASGI itself has no message for that."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ class BreakableProtocol(H11Protocol):
 
 
 async def close_early(scope: Scope, receive: Receive) -> None:
-    """Send what has been written so far, then close, whatever the announced length."""
+    """Send everything written so far, then close, even if the announced length is greater."""
     _transport(scope).close()
     await _until_disconnected(receive)
 
@@ -30,20 +30,20 @@ async def reset(scope: Scope, receive: Receive) -> None:
     transport = _transport(scope)
     if transport.is_closing():
         return
-    # Closing with data unsent or a linger of zero is what makes the kernel send RST instead of FIN.
+    # With a linger of zero, the kernel sends RST instead of FIN.
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO)
     transport.abort()
     await _until_disconnected(receive)
 
 
 def is_closing(scope: Scope) -> bool:
-    """Whether the client is known to be gone; never where the server runs another protocol."""
+    """Whether the client is known to be gone; always False if the server runs another protocol."""
     transport = scope.get("state", {}).get(TRANSPORT)
     return isinstance(transport, asyncio.Transport) and transport.is_closing()
 
 
 async def _until_disconnected(receive: Receive) -> None:
-    # Returning sooner would have uvicorn log an unfinished response as an error of the application.
+    # On an earlier return, uvicorn would log an unfinished response as an error of the application.
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,4 +1,4 @@
-"""The control API: scripting the world and reading back what happened, from another process."""
+"""The control API: other processes script the world and read the records through it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every part of the control API needs: bodies read, errors answered."""
+"""Shared code of the control API: reading bodies, answering errors."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ async def read(request: Request, model: type[Model]) -> Model:
 
 
 async def read_json(request: Request) -> Any:
-    """The body; none at all is an empty object, since most fields have defaults."""
+    """The body; an empty body is an empty object, since most fields have defaults."""
     try:
         return orjson.loads(await request.body() or b"{}")
     except orjson.JSONDecodeError as error:

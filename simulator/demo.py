@@ -92,7 +92,7 @@ def add_demo_series(world: World) -> None:
 
 
 def _add_second_group(world: World, series: Series) -> None:
-    """The newest chapters by a second group too, a half chapter, and a oneshot without a number."""
+    """Add the newest chapters by a second group, a half chapter, and a oneshot without a number."""
     for first in series.uploads[-8:]:
         later = first.created_at + timedelta(hours=9)
         world.release(
@@ -107,7 +107,7 @@ def _add_second_group(world: World, series: Series) -> None:
 
 
 def _add_official_links(world: World, series: Series) -> None:
-    """The newest chapters as links to the publisher, and one upload that is no longer readable."""
+    """Add the newest chapters as links to the publisher, and one upload that is no longer readable."""
     for scan in series.uploads[-5:]:
         address = f"https://reader.example.org/paper-harbour/{scan.chapter}"
         official = UploadSpec(
@@ -122,7 +122,7 @@ def _add_official_links(world: World, series: Series) -> None:
 
 
 def _add_prologue(world: World, series: Series) -> None:
-    """A prologue numbered 0.1 to 0.9 and then 0.10, which is not 0.1 again."""
+    """Add a prologue numbered 0.1 to 0.9 and then 0.10, which must not count as 0.1."""
     start = series.uploads[0].created_at - timedelta(days=30)
     for part in range(1, 11):
         moment = start + timedelta(days=2 * part)

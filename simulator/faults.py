@@ -1,4 +1,4 @@
-"""Faults on demand: which requests go wrong, how often and in which way."""
+"""Faults on demand: which requests fail, how often, and how."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from simulator.holds import DroppedError, Holds, buffered
 from simulator.paths import path_matches
 
 FaultKind = Literal["status", "delay", "hold", "headers", "truncated", "reset", "html", "half_json"]
-# These let the request through; what else the fault asks for is all that happens.
+# These kinds leave the answer intact; only the fault's delays, hold and headers apply.
 HARMLESS = ("delay", "hold", "headers")
 
 GARBAGE = {
@@ -29,7 +29,7 @@ GARBAGE = {
 
 
 class Fault(BaseModel):
-    """What goes wrong.
+    """One way in which requests fail.
 
     `path` is a prefix, or a pattern with `*` for the whole path. The first `skip` matching requests pass; of
     the rest, each is hit with `probability`, until `count` have been hit (None: without end). `retry_after`
@@ -37,9 +37,9 @@ class Fault(BaseModel):
 
     `delay`, `delay_after`, `hold` and `headers` may accompany any kind; the kinds delay, hold and headers do
     nothing else. `delay` comes before the request takes effect, `delay_after` between that and the answer.
-    `hold` keeps it, `before` or `after` it took effect, until it is released or `hold_seconds` are over. If
-    its client leaves while it is held `before`, it never takes effect, unless it is `late`: then it still
-    does, when the hold ends.
+    `hold` stops the request `before` or `after` it takes effect, until its release or for `hold_seconds`. If
+    the client leaves during a hold `before`, the request never takes effect, unless the fault is `late`: then
+    it takes effect when the hold ends.
 
     Kinds `status`, `reset`, `html` and `half_json` keep the request from the application, unless
     `takes_effect`: then it is carried out and only its answer is lost. `truncated` always takes effect.
@@ -77,7 +77,7 @@ class Fault(BaseModel):
 
 
 class FaultReport(BaseModel):
-    """How a fault has fared: requests it matched, requests it hit, and those it holds right now."""
+    """A fault's counters: requests it matched, requests it hit, and requests it holds right now."""
 
     id: int
     fault: Fault
@@ -99,7 +99,7 @@ class ArmedFault:
         self._random = Random(self.fault.seed)  # noqa: S311 - a script that repeats, not a secret
 
     def strikes(self, method: str, path: str) -> bool:
-        """Whether the request is hit; counts it either way."""
+        """Whether the fault hits the request. It counts matching requests: call it once for each."""
         fault = self.fault
         if fault.method not in (None, method) or not path_matches(fault.path, path):
             return False
@@ -115,7 +115,7 @@ class ArmedFault:
 
 
 class Faults:
-    """The armed faults. A request is hit by one at most: the first that strikes, in the order of arming."""
+    """The armed faults. At most one hits a request: the first that strikes, in the order of arming."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -130,15 +130,15 @@ class Faults:
             return armed
 
     def clear(self) -> None:
-        """Disarm all. Requests that are held go on, as when they are released."""
+        """Disarm all faults and release the requests they hold."""
         self.release()
         with self._lock:
             self._armed.clear()
 
     def release(self, fault_id: int | None = None, *, drop: bool = False) -> int:
-        """Let held requests go on, of one fault or of all; how many there were.
+        """Let the held requests of one fault or of all go on. Returns their number.
 
-        With `drop` their connections are reset instead, and what has not taken effect yet never does.
+        With `drop` their connections are reset instead, and requests held `before` never take effect.
         """
         with self._lock:
             meant = [armed for armed in self._armed if fault_id in (None, armed.id)]
@@ -154,7 +154,7 @@ class Faults:
 
 
 class FaultyApp:
-    """Runs an application, except where a fault strikes. Names the fault in the request's state."""
+    """Runs an application and applies the armed faults. Names the fault in the request's state."""
 
     def __init__(self, app: ASGIApp, faults: Faults, error_form_of: Callable[[str], ErrorForm]) -> None:
         self._app = app
@@ -231,7 +231,7 @@ def _adding_headers(send: Send, headers: dict[str, str]) -> Send:
 
 
 async def _send_half(captured: CapturedAnswer, send: Send) -> None:
-    """Announce the whole answer, send half of it."""
+    """Announce the whole answer, but send half of it."""
     length = str(max(len(captured.body), 2)).encode()
     headers = [header for header in captured.headers if header[0].lower() != b"content-length"]
     headers.append((b"content-length", length))

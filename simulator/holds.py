@@ -1,4 +1,4 @@
-"""Keeping requests where they are until told otherwise, so that a test can kill their client right there."""
+"""Holding requests at one point until their release, so that a test can kill their client right there."""
 
 import asyncio
 from contextlib import suppress
@@ -8,11 +8,11 @@ from starlette.types import Message, Receive
 
 
 class DroppedError(Exception):
-    """The request is not to go on: its connection ends without an answer."""
+    """The request must not go on: its connection ends without an answer."""
 
 
 class Holds:
-    """The requests that one fault holds. Released from any thread."""
+    """The requests that one fault holds. Any thread may release them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -28,10 +28,10 @@ class Holds:
             return len(self._held)
 
     async def keep(self, receive: Receive, seconds: float, *, late: bool) -> None:
-        """Wait for the release or so many seconds; raises DroppedError where the request must not go on.
+        """Wait for the release, `seconds` at most; raises DroppedError if the request must not go on.
 
-        A client that leaves drops its request, unless that may be `late`: `receive` is how that is noticed,
-        so the body must have been read from it before.
+        A client that leaves drops its request, unless `late`. `receive` reports that the client left, so
+        read the body from it before.
         """
         held = _Held(asyncio.get_running_loop())
         with self._lock:
@@ -56,7 +56,7 @@ class _Held:
         self.dropped = False
 
     def let_go(self, drop: bool) -> None:
-        """The first word counts: a second may come before the request has woken up."""
+        """Only the first call counts: a second may come before the request has woken up."""
         if not self.released.is_set():
             self.dropped = drop
             self.released.set()
@@ -70,7 +70,7 @@ async def _drop_when_left(receive: Receive, held: _Held) -> None:
 
 
 async def buffered(receive: Receive) -> Receive:
-    """Read the body now and hand it out later, when its client may be gone already."""
+    """Read the body now and replay it later, when the client may be gone already."""
     body = bytearray()
     more = True
     while more:

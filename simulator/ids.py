@@ -14,7 +14,7 @@ def derived_id(kind: str, name: str) -> str:
 
 
 def upload_id(series_id: str, number: int) -> str:
-    """The id of the `number`-th upload a series ever had; withdrawn ones keep theirs."""
+    """The id of the `number`-th upload that a series ever had; withdrawn uploads count too."""
     return str(uuid5(UUID(series_id), f"upload:{number}"))
 
 
@@ -24,7 +24,7 @@ def slug(title: str) -> str:
 
 @lru_cache(maxsize=4096)
 def numeric_id(uuid: str) -> int:
-    """The same thing's id on a site that counts."""
+    """The same thing's id on a site with numeric ids."""
     return UUID(uuid).int % 10**9
 
 

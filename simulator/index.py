@@ -45,7 +45,7 @@ class UploadIndex:
                 insort(view.uploads, upload, key=view.sort_key)
 
     def replace(self, upload: Upload) -> None:
-        """Put a revised upload in its place."""
+        """Replace the upload of the same id with a revised one."""
         self._uploads[upload.id] = upload
         self._views.clear()
 

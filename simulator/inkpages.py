@@ -59,7 +59,7 @@ class InkPages(RoutedSite):
         return html_page("Latest - InkPages", f'<ul class="updates">\n{updates}\n</ul>', pager)
 
     def _page(self, request: Request, newest: Iterable[Upload]) -> tuple[list[Upload], str]:
-        """The page's rows, and the link to the next one where there is one."""
+        """The page's rows, and the link to the next page if there is one."""
         number = page_number(request)
         start = (number - 1) * PER_PAGE
         rows = list(islice(newest, start, start + PER_PAGE + 1))

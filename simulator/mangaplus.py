@@ -1,4 +1,4 @@
-"""MANGA Plus' web API, as far as a reader of chapter lists needs it."""
+"""The part of MANGA Plus' web API that a reader of chapter lists needs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +64,7 @@ class MangaPlus(RoutedSite):
 
 
 def _groups(uploads: list[Upload], title_id: int) -> list[dict[str, Any]]:
-    """The ends can be read; the middle is only shown. Empty lists are left out."""
+    """The first and last chapters are readable, the middle ones only listed. Omits empty lists."""
     chapters = [_chapter(upload, title_id) for upload in uploads]
     first, rest = chapters[:SHOWN_AT_EACH_END], chapters[SHOWN_AT_EACH_END:]
     middle, last = rest[:-SHOWN_AT_EACH_END], rest[-SHOWN_AT_EACH_END:]

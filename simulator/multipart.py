@@ -1,4 +1,4 @@
-"""Reading multipart/form-data as it arrives: files are measured, never kept."""
+"""Reading multipart/form-data as it arrives; of a file's content, only size and hash are kept."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ HEADER_BYTES = 16_384
 
 
 class MalformedFormError(Exception):
-    """The body is no form of this kind, or ends before the form does."""
+    """The body is not multipart/form-data, or ends before the form does."""
 
 
 @dataclass(slots=True)
@@ -61,11 +61,11 @@ async def _read_part(source: "_Source", delimiter: bytes, form: Form) -> None:
 class _Source:
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
-        # The first delimiter need not come after a line end; this makes it look like the others.
+        # The first delimiter may have no line end before it; this one makes it look like the others.
         self._buffer = bytearray(b"\r\n")
 
     async def until(self, mark: bytes, take: Callable[[bytes], None]) -> None:
-        """Hand over what comes before the mark, and leave the mark behind."""
+        """Pass everything before the mark to `take`, then skip the mark."""
         while (at := self._buffer.find(mark)) < 0:
             safe = len(self._buffer) - len(mark) + 1
             if safe > 0:
@@ -111,7 +111,7 @@ class _Measured:
 
 
 def _ignore(chunk: bytes) -> None:
-    """What stands before the first part means nothing."""
+    """Drop the text before the first part, which has no meaning."""
 
 
 def _boundary(content_type: str) -> bytes:

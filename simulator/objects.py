@@ -18,7 +18,7 @@ NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 
 
 class Objects:
-    """What the buckets hold: by bucket and key, as in `pictures/2026/lamp.png`."""
+    """The stored objects, by bucket and key, as in `pictures/2026/lamp.png`."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -38,7 +38,7 @@ class Objects:
 
 
 class S3:
-    """Path-style addresses below the prefix: `/s3/BUCKET/KEY`. Wants signed requests, checks no signature."""
+    """Path-style addresses below the prefix: `/s3/BUCKET/KEY`. A signature is required but not checked."""
 
     prefix = "/s3"
 

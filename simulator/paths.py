@@ -1,4 +1,4 @@
-"""How faults, limits and log queries name the requests they mean."""
+"""The path patterns by which faults, limits and log queries choose requests."""
 
 from fnmatch import fnmatchcase
 

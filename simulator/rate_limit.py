@@ -1,4 +1,4 @@
-"""A rate limit that is really kept, for all clients together."""
+"""A rate limit that the simulator enforces, for all clients together."""
 
 import math
 import time
@@ -15,7 +15,7 @@ from simulator.paths import path_matches
 
 
 class RateLimit(BaseModel):
-    """No limit where `requests_per_second` is None."""
+    """No limit if `requests_per_second` is None."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,7 +24,7 @@ class RateLimit(BaseModel):
 
 
 class SlidingWindow:
-    """Lets through as many requests in any stretch of the window's length as the rate allows."""
+    """Lets through, in any period of the window's length, as many requests as the rate allows."""
 
     def __init__(self, requests_per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._allowed = max(1, math.floor(requests_per_second))
@@ -33,7 +33,7 @@ class SlidingWindow:
         self._passed: deque[float] = deque()
 
     def wait_before_next(self) -> float:
-        """Zero, and the request counts; or the seconds until one would be let through."""
+        """Zero if the request may pass, which counts it; else the seconds until the next one may pass."""
         now = self._clock()
         while self._passed and self._passed[0] <= now - self._seconds:
             self._passed.popleft()
@@ -44,7 +44,7 @@ class SlidingWindow:
 
 
 class RateLimits:
-    """One limit for each path it was set on."""
+    """The rate limits, at most one per path pattern."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""Releases chapters as time goes by, and now and then an entry of a feed."""
+"""Releases chapters at a fixed interval, and from time to time a feed entry."""
 
 import asyncio
 
@@ -12,11 +12,11 @@ CHAPTERS_PER_ENTRY = 4
 
 
 class Releaser:
-    """Every so many seconds, the next chapter of the next ongoing series, in all its languages.
+    """Releases, at each interval, the next chapter of the next ongoing series, in all its languages.
 
-    With every fourth chapter comes the next entry of the demo's feeds.
+    Every fourth chapter also publishes the next entry of the demo's feeds.
 
-    The world remembers how far it came, so that a restart neither repeats a turn nor resets the clock.
+    The world stores the progress, so that a restart neither repeats a release nor resets the clock.
     """
 
     def __init__(self, world: World, every_seconds: float, feeds: Newsroom | None = None) -> None:
@@ -39,7 +39,7 @@ class Releaser:
         return min(max(self._every_seconds - elapsed, 0.0), self._every_seconds)
 
     def release_next(self) -> list[Upload]:
-        """Release one chapter now; nothing where no series is ongoing."""
+        """Release one chapter now; nothing if no series is ongoing."""
         world = self._world
         with world.changing():
             world.last_release_at = world.clock()

@@ -1,4 +1,4 @@
-"""What was asked of the simulator, and how it answered."""
+"""The log of the simulator's requests and the status of its answers."""
 
 import re
 import time
@@ -12,14 +12,14 @@ from simulator.paths import path_matches
 
 CAPACITY = 100_000
 KEPT_HEADERS = {b"user-agent", b"via"}
-# The log is read by people and kept in reports; who may do what is none of their business.
+# People read the log and keep it in reports, so it must not contain tokens.
 SECRETS = re.compile(r"(?<![^&])((?:access_|refresh_)?token|code|client_secret)=[^&]*")
 SECRET_PATHS = re.compile(r"(?<=/webhooks/)([^/]+)/[^/]+")
 
 
 @dataclass(slots=True)
 class LoggedRequest:
-    """One request. `status` is None while it is under way, and for good when no answer was sent."""
+    """One request. `status` is None while it is under way, and stays None if no answer is sent."""
 
     number: int
     at: float
@@ -88,7 +88,7 @@ class LoggedApp:
                 entry.status = message["status"]
                 entry.fault = scope["state"].get("fault")
             elif not message.get("more_body", False):
-                # Before the last of it leaves: whoever has it may ask again before we are called back.
+                # Set it before sending the end: the client may read the log before `send` returns.
                 entry.seconds = time.monotonic() - entry.monotonic
             await send(message)
 

@@ -1,4 +1,4 @@
-"""RoyalRoad, as far as a reader of one fiction's page needs it: two invented fictions that never change."""
+"""The part of RoyalRoad that a reader of a fiction's page needs: two invented fictions that never change."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A series: what is known about it, its uploads, and which number comes next."""
+"""A series: its description, its uploads, and its next chapter number."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ CHAPTERS_PER_RESET_VOLUME = 10
 
 
 class Series:
-    """Changed only through the world, which holds the lock and the index of all uploads."""
+    """Change it only through the world, which holds the lock and the index of all uploads."""
 
     def __init__(
         self, series_id: str, about: SeriesSpec, created_at: datetime, uploads_made: int = 0
@@ -65,11 +65,11 @@ class Series:
             self._highest[volume] = max(number, self._highest.get(volume, 0))
 
     def latest_upload(self, now: datetime) -> Upload | None:
-        """The newest upload on MangaDex that can be read by now."""
+        """The newest upload on MangaDex that is readable at `now`."""
         return next(iter(self.readable_on("mangadex", now)), None)
 
     def readable_on(self, site: str, now: datetime) -> Iterator[Upload]:
-        """What the site has by now, newest first."""
+        """The site's uploads that are readable at `now`, newest first."""
         newest_first = self.index.view(
             ("readable", site),
             newest_first_key,
@@ -78,7 +78,7 @@ class Series:
         return (upload for upload in newest_first if upload.readable_at <= now)
 
     def next_chapter(self) -> tuple[str, str | None]:
-        """The number after the highest, and its volume, which is unknown until numbers restart with it."""
+        """The number after the highest, and its volume: None unless each volume restarts the numbers."""
         if not self.about.resets:
             return str(floor(max(self._highest.values(), default=0)) + 1), None
         volume = max(filter(isfinite, self._highest), default=1)
@@ -88,7 +88,7 @@ class Series:
         return str(number + 1), str(floor(volume))
 
     def draw_up(self, spec: UploadSpec, ordinal: int, now: datetime) -> Upload:
-        """The upload a spec asks for, with everything it leaves out filled in. Does not add it."""
+        """The upload of a spec, with defaults for its missing fields. Does not add it to the index."""
         self.uploads_made += 1
         chapter, volume = spec.chapter, spec.volume
         if "chapter" not in spec.model_fields_set:
@@ -119,7 +119,7 @@ class Series:
 
 
 def history(about: SeriesSpec, now: datetime) -> Iterator[UploadSpec]:
-    """The uploads a new series starts with; evenly spaced ones end one interval ago."""
+    """The first uploads of a new series; evenly spaced ones end one interval before `now`."""
     if not isinstance(about.chapters, int):
         yield from about.chapters
         return
@@ -138,7 +138,7 @@ def _place(about: SeriesSpec, total: int, position: int) -> tuple[str, str | Non
     volume = position // size + 1
     if about.resets:
         return str(position % size + 1), str(volume)
-    # A volume is named once it is complete: until then its chapters have none.
+    # Chapters get their volume only when the volume is complete.
     return str(position + 1), str(volume) if volume * size <= total else None
 
 

@@ -1,4 +1,4 @@
-"""Running the simulator: in this process until it is stopped, or in a thread beside a test."""
+"""Running the simulator: in this process until a signal stops it, or in a thread beside a test."""
 
 import signal
 import socket
@@ -25,7 +25,7 @@ STOP_SECONDS = 5
 
 
 class SimulatorServer(uvicorn.Server):
-    """A uvicorn server that ends at once and without complaint."""
+    """A uvicorn server that stops at once: it aborts open connections and cancels running requests."""
 
     def __init__(self, app: SimulatorApp) -> None:
         config = uvicorn.Config(
@@ -37,7 +37,7 @@ class SimulatorServer(uvicorn.Server):
             log_level="error",
             access_log=False,
             proxy_headers=False,
-            # Closing idle connections can fail a client's next request, a fault nobody asked for.
+            # Closing an idle connection can fail a client's next request, a fault that no test ordered.
             timeout_keep_alive=300,
         )
         super().__init__(config)
@@ -57,7 +57,7 @@ class SimulatorServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on a signal without raising it again afterwards: being told to stop is a clean exit."""
+        """Stop on a signal without raising it again afterwards, so that the process exits with 0."""
         if current_thread() is not main_thread():
             yield
             return
@@ -72,7 +72,7 @@ class SimulatorServer(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle's delay off only where the protocol is named, and 40 ms an answer is a lot.
+    # asyncio turns off Nagle's delay (40 ms per answer) only on sockets with an explicit protocol.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,7 +92,7 @@ def address_of(listener: socket.socket) -> str:
 class RunningSimulator:
     """The simulator on a free port, in a thread of its own, for as long as the `with` block lasts.
 
-    What it holds may be used directly from the block: it is the same world that the server shows.
+    The block may use its attributes directly: the server shows the same world.
     """
 
     def __init__(
@@ -122,25 +122,25 @@ class RunningSimulator:
         self._thread: Thread | None = None
 
     def site_url(self, site: str) -> str:
-        """The address below which the site is simulated."""
+        """The base address of the simulated site."""
         return f"{self.url}/{site}"
 
     def feed_url(self, name: str) -> str:
-        """Where the feed of that name is read."""
+        """The address of the feed of that name."""
         return f"{self.url}{self.feeds.feed(name).path}"
 
     def article_url(self, slug: str) -> str:
-        """Where the press has the article, or the page that is served in its place."""
+        """The address of the press's article, or of the content in its place."""
         return f"{self.url}{self.press.article(slug).path}"
 
     @property
     def firecrawl_url(self) -> str:
-        """The base address that clients of the simulated Firecrawl are given; it has `/v2/scrape`."""
+        """The base address for clients of the simulated Firecrawl; `/v2/scrape` is below it."""
         return f"{self.url}/firecrawl"
 
     @property
     def llm_url(self) -> str:
-        """The base address that clients of the simulated model are given."""
+        """The base address for clients of the simulated model."""
         return f"{self.url}/llm/v1"
 
     def pages(self, series: Series) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The demo's shelf: three hundred short, completed series to try an import with."""
+"""The demo's shelf: three hundred short, completed series to test an import with."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ def add_shelf(world: World) -> None:
 
 
 def shelf(now: datetime) -> Iterator[SeriesSpec]:
-    """Always the same ones, monthly until they ended two years before `now`."""
+    """Always the same series; they were monthly and ended two years before `now`."""
     chance = Random(300)  # noqa: S311
     parts = product(_WHICH.split(), _WHAT.split(), _WHERE)
     names = [f"The {which} {what} {where}".strip() for which, what, where in parts]

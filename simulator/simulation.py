@@ -1,4 +1,4 @@
-"""Everything a running simulator holds, and where it keeps it between runs."""
+"""The whole state of a running simulator, and its files between runs."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +44,7 @@ class Simulation:
 
     @classmethod
     def begin(cls, world_name: WorldName, state_file: Path | None = None) -> "Simulation":
-        """Continue from the state file where there is one; otherwise begin with the named world."""
+        """Continue from the state file if it exists; otherwise begin with the named world."""
         if state_file is None:
             simulation = cls()
             simulation.fill(world_name)

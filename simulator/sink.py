@@ -1,4 +1,4 @@
-"""A place to send notifications to, which remembers them."""
+"""A receiver of notifications, which stores them."""
 
 import time
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from simulator.state import replace_file
 
 @dataclass(frozen=True, slots=True)
 class SinkMessage:
-    """What was posted to `/sink/{name}`; `payload` is the JSON object as it came."""
+    """A message posted to `/sink/{name}`; `payload` is the JSON object as received."""
 
     name: str
     number: int
@@ -34,14 +34,14 @@ SAVED_MESSAGE = TypeAdapter(SinkMessage)
 
 
 class Sink:
-    """Keeps messages in memory, and in a journal of one line each where it is given one."""
+    """Keeps messages in memory, and with `journal` also in that file, one line each."""
 
     def __init__(self, journal: Path | None = None) -> None:
         self._lock = Lock()
         self._journal = journal
         self._messages = list(_read_journal(journal)) if journal and journal.exists() else []
         if journal:
-            # Writing it anew drops a line that a killed process left half written.
+            # Rewriting the file drops a line that a killed process left half written.
             replace_file(journal, b"".join(map(_line, self._messages)))
 
     def add(self, name: str, payload: dict[str, Any]) -> SinkMessage:

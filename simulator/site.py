@@ -1,4 +1,4 @@
-"""What the smaller upstreams share: routes below a prefix, series by their key there, pages."""
+"""Shared code of the smaller upstreams: routes below a prefix, series by their site key, pages."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from simulator.world import World
 
 
 class RoutedSite(ABC):
-    """An upstream that answers by route; a subclass names itself and its routes."""
+    """An upstream that answers by route; a subclass defines its name and its routes."""
 
     name: ClassVar[str]
 
@@ -47,7 +47,7 @@ class RoutedSite(ABC):
         return series
 
     def _uploads(self, series: Series) -> list[Upload]:
-        """Newest first. Hold the world's lock."""
+        """The series' readable uploads on this site, newest first. Hold the world's lock."""
         return list(series.readable_on(self.name, self._world.now()))
 
 

@@ -1,4 +1,4 @@
-"""What may be asked of the world: the inputs of the control API, of the client and of tests."""
+"""Specs of series and uploads: the inputs of the control API, of the client and of tests."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -30,9 +30,9 @@ class Spec(BaseModel):
 class UploadSpec(Spec):
     """One upload of one chapter.
 
-    `chapter` left out is the series' next number, `chapter: null` is a oneshot. `created_at` left out is now;
-    `publish_at` and `updated_at` left out are `created_at`, `readable_at` is `publish_at`. `sites` left out
-    are all sites of the series.
+    Defaults of missing fields: `chapter` is the series' next number (but `chapter: null` is a oneshot),
+    `created_at` is now, `publish_at` and `updated_at` are `created_at`, `readable_at` is `publish_at`, and
+    `sites` are all sites of the series.
     """
 
     id: Identifier | None = None
@@ -64,8 +64,8 @@ class UploadSpec(Spec):
 class SeriesSpec(Spec):
     """A series and its history.
 
-    `chapters` is how many (evenly spaced, in every language), or the uploads one by one.
-    `resets` says that numbers start again with each volume. `sites` are those that carry it.
+    `chapters` is their number (evenly spaced, in every language), or a list of uploads.
+    With `resets`, numbers restart with each volume. `sites` are those that carry the series.
     """
 
     title: Annotated[str, StringConstraints(min_length=1)]

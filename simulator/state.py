@@ -26,7 +26,7 @@ class SavedSeries(BaseModel):
 
     @classmethod
     def of(cls, series: Series) -> "SavedSeries":
-        # Validation would copy every upload; they are our own.
+        # Validation would copy every upload, and our own uploads need none.
         return cls.model_construct(
             id=series.id,
             about=series.about,
@@ -51,7 +51,7 @@ class SavedWorld(BaseModel):
 
 
 def write_state(saved: SavedWorld, path: Path) -> None:
-    """Replace the file in one step: a process that dies on the way leaves the old one."""
+    """Replace the file in one step: a process that dies before the end leaves the old file."""
     replace_file(path, orjson.dumps(saved, default=_jsonable))
 
 

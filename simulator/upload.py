@@ -11,7 +11,7 @@ DEFAULT_PAGES = 20
 NULLABLE = {"chapter", "volume", "title", "external_url"}
 
 
-# Compared by identity: an upload that is revised is another object, so renderings can be cached by object.
+# Compared by identity: a revision is a new object, so renderings can be cached by object.
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Upload:
     id: str
@@ -35,13 +35,13 @@ class Upload:
 
 
 def revised(upload: Upload, spec: UploadSpec, now: datetime) -> Upload:
-    """The upload with the fields that the spec sets; it becomes one version and one `updated_at` newer."""
+    """The upload with the spec's fields and the next version; `updated_at` is by default `now`."""
     named = {name: getattr(spec, name) for name in spec.model_fields_set - {"id"}}
     changes = {name: value for name, value in named.items() if value is not None or name in NULLABLE}
     return replace(upload, **{"updated_at": now, **changes}, version=upload.version + 1)
 
 
 def numeric_value(text: str | None) -> float:
-    """A chapter's or volume's place in the order; what has no number comes after all that have one."""
+    """The sort key of a chapter or volume; those without a number come last."""
     number = re.match(r"\d+(\.\d+)?", text or "")
     return float(number[0]) if number else inf

@@ -1,4 +1,4 @@
-"""WeebCentral's pages, as far as a reader of chapter lists needs them."""
+"""The WeebCentral pages that a reader of chapter lists needs."""
 
 from collections.abc import Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""The scripted world behind every simulated upstream: series and their uploads, changing when told to.
+"""The scripted world behind the simulated upstreams: series and their uploads, which tests may change.
 
 Errors: WorldError
           UnknownSeriesError   no series of that id, or it was removed
@@ -112,7 +112,7 @@ class World:
         return upload
 
     def revise(self, upload_id: str, spec: UploadSpec) -> Upload:
-        """Change the fields that the spec sets, as when a volume is assigned later."""
+        """Change the fields that the spec sets, for example a volume that is assigned later."""
         with self.changing():
             upload = revised(self.find_upload(upload_id), spec, self.now())
             self.series[upload.series_id].replace(upload)

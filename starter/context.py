@@ -1,4 +1,4 @@
-"""How a command reaches the running stack, and how its errors become exit codes."""
+"""Connects commands to the running stack, and turns their errors into exit codes."""
 
 import asyncio
 import logging
@@ -14,42 +14,42 @@ import typer
 
 from fascicle.domain.errors import FascicleError, PermanentError, UsageError
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation_id import correlated, is_correlation_id
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
-from fascicle.runtime.embedded import EmbeddedError, read_running_stack
-from fascicle.runtime.env_file import load_env_file
-from fascicle.runtime.logs import configure_logs_at_first_use
-from fascicle.runtime.setting_names import CORRELATION_VARIABLE, TRACE_ENDPOINTS
-from fascicle.runtime.settings import Settings, load_settings
+from fascicle.embedded import EmbeddedError, read_running_stack
+from fascicle.process.correlation_id import correlated, is_correlation_id
+from fascicle.process.logs import configure_logs_at_first_use
+from fascicle.services.dependencies import Dependencies, open_dependencies
+from fascicle.settings.env_file import load_env_file
+from fascicle.settings.setting_names import CORRELATION_VARIABLE, TRACE_ENDPOINTS
+from fascicle.settings.settings import Settings, load_settings
 from fascicle.storage.database import check_schema, refused_by_database
 from starter.output import print_error, print_json
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from fascicle.runtime.tracing import Tracing
+    from fascicle.temporal.tracing import Tracing
 
 _UNDEFINED_TABLE = "42P01"
-# Published by a stack whose keys are in its environment, where other shells do not see them.
+# A stack publishes this if its keys are in its environment, which other shells do not see.
 KEYS_ARE_SET = "token_keys"
-# What a command has to say to a collector is little; a collector that is gone must not keep a person waiting.
+# A command has few spans to send; a missing collector must not keep a person waiting.
 _LAST_SPANS_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What most commands need."""
+    """The clients that most commands need."""
 
     dependencies: Dependencies
     client: "Client"
 
 
-# Worker and commands must mean the same files.
+# Worker and commands must use the same files.
 _STACKS_OWN = ("FASCICLE_DATA_DIR", "FASCICLE_FILES_DIR")
 
 
 def demo_folder(data_dir: Path) -> Path:
-    """The demo keeps its data apart, beside the real thing."""
+    """The demo's data folder, separate from the real one and beside it."""
     return data_dir.with_name(data_dir.name + "-demo")
 
 
@@ -59,9 +59,9 @@ def running_stack(data_dir: Path) -> dict[str, str | int] | None:
 
 
 def effective_settings() -> Settings:
-    """Settings as the running stack has them: it publishes its environment; what is set here wins.
+    """The settings of the running stack, which publishes its environment; values set here take precedence.
 
-    But for its folders: the data folder set here may be the demo's neighbour, the files' may be relative.
+    Its folders are the exception: the data folder set here may not be the demo's, or a path may be relative.
     """
     settings = load_settings()
     is_news = _take_over(running_stack(settings.data_dir) or {})
@@ -69,7 +69,7 @@ def effective_settings() -> Settings:
 
 
 def _take_over(published: dict[str, str | int]) -> bool:
-    """Whether that changed our environment."""
+    """Returns True if this changed our environment."""
     wanted = {
         name: str(value)
         for name, value in published.items()
@@ -81,8 +81,8 @@ def _take_over(published: dict[str, str | int]) -> bool:
 
 
 def temporal_is_named() -> bool:
-    """Whether the environment or a profile file says where Temporal is."""
-    from fascicle.runtime.temporal_address import names_a_server
+    """True if the environment or a profile file names Temporal's address."""
+    from fascicle.temporal.temporal_address import names_a_server
 
     try:
         return names_a_server()
@@ -92,14 +92,14 @@ def temporal_is_named() -> bool:
 
 @asynccontextmanager
 async def database_only(*, any_schema: bool = False) -> AsyncIterator[Dependencies]:
-    """`any_schema`: also one that is older or newer than this code, which others must not touch."""
+    """`any_schema`: accept also a schema that is older or newer than this code; most commands must not."""
     async with _database(any_schema=any_schema) as dependencies:
         yield dependencies
 
 
 @asynccontextmanager
 async def reading() -> AsyncIterator[Dependencies]:
-    """For a command that only looks: it loads no more than that needs, and can change nothing."""
+    """For a command that only reads: loads as little as possible, and cannot change anything."""
     async with _database(only_reads=True) as dependencies:
         yield dependencies
 
@@ -117,7 +117,7 @@ async def _database(*, any_schema: bool = False, only_reads: bool = False) -> As
 
 @asynccontextmanager
 async def usable_dependencies(settings: Settings, *, only_reads: bool = False) -> AsyncIterator[Dependencies]:
-    """`open_dependencies`, with a database's refusal told in our words."""
+    """`open_dependencies`, with the database's own errors translated to ours."""
     try:
         async with open_dependencies(settings, only_reads=only_reads) as dependencies:
             yield dependencies
@@ -129,14 +129,14 @@ async def usable_dependencies(settings: Settings, *, only_reads: bool = False) -
 
 @asynccontextmanager
 async def reach() -> AsyncIterator[Reach]:
-    """The database and Temporal, or an error that says which of them is missing."""
+    """Connects to the database and to Temporal; the error says which of them is missing."""
     async with database_only() as dependencies:
         yield Reach(dependencies, await temporal_client(dependencies))
 
 
 async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False) -> "Client":
-    """Only for who has the keys in use: what is written without them could be read by all, or by none."""
-    from fascicle.runtime.key_agreement import agree_on_keys
+    """Fails without the payload keys in use: data written without them could be read by all, or by nobody."""
+    from fascicle.temporal.key_agreement import agree_on_keys
 
     settings = dependencies.settings
     if not temporal_is_named():
@@ -146,22 +146,22 @@ async def temporal_client(dependencies: Dependencies, *, may_begin: bool = False
 
 
 async def unchecked_client(settings: Settings) -> "Client":
-    """For looking at Temporal. What a command starts there is traced, where traces are wanted."""
-    from fascicle.runtime.temporal import connect
+    """A client without the check of keys, for reading. Started workflows are traced, if tracing is on."""
+    from fascicle.temporal.client import connect
 
     return await connect(settings.payload, interceptors=[_tracing.interceptor()] if _tracing else ())
 
 
-# Of this process, while a command runs: OpenTelemetry has one of each in a process, too.
+# The tracing of the running command; a global, as OpenTelemetry also has one provider per process.
 _tracing: "Tracing | None" = None
 
 
 def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
-    """Run a command's coroutine; errors are told in a sentence: exit 2 for wrong usage, 1 for a failure.
+    """Run a command's coroutine; print errors in one sentence: exit 2 for wrong usage, 1 for a failure.
 
     `as_json`: our own errors also as JSON on stdout, for programs that read nothing else.
     """
-    # A command speaks for itself, and stdout is for what was asked; the log is the worker's.
+    # A command prints its own results to stdout; only the worker needs a full log.
     configure_logs_at_first_use("ERROR", "console")
     logging.getLogger("apprise").setLevel(logging.CRITICAL)
     try:
@@ -184,7 +184,7 @@ def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = Fal
 
 
 def _refused_by_temporal(error: Exception) -> str | None:
-    if "temporalio.service" not in sys.modules:  # nobody has asked Temporal for anything
+    if "temporalio.service" not in sys.modules:  # the command did not use Temporal
         return None
     from temporalio.service import RPCError
 
@@ -194,7 +194,7 @@ def _refused_by_temporal(error: Exception) -> str | None:
 
 
 def _correlation_id() -> str:
-    """A script may have one for all it does."""
+    """The id from the environment, so that a script can use one for all its commands; else a new one."""
     given = os.environ.get(CORRELATION_VARIABLE)
     if given and not is_correlation_id(given):
         raise UsageError(
@@ -214,9 +214,9 @@ def _traced(command: Callable[..., Any]) -> Iterator[None]:
         yield
         return
     try:
-        # `add.<locals>.command` of starter.source: never the arguments, which may be secrets.
+        # `add.<locals>.command` of starter.series.source: never the arguments, which may be secrets.
         with _tracing.span(
-            f"fascicle {command.__module__.partition('.')[2]} {command.__qualname__.partition('.')[0]}"
+            f"fascicle {command.__module__.rpartition('.')[2]} {command.__qualname__.partition('.')[0]}"
         ):
             yield
     finally:
@@ -227,29 +227,19 @@ def _traced(command: Callable[..., Any]) -> Iterator[None]:
 def _open_tracing() -> "Tracing | None":
     if not any(os.environ.get(name) for name in TRACE_ENDPOINTS):
         return None
-    from fascicle.runtime.tracing import open_tracing
+    from fascicle.temporal.tracing import open_tracing
 
     return open_tracing("fascicle-cli")
 
 
 def check_keys(settings: Settings) -> None:
-    """What is sealed here must be readable by the worker, so the keys must be the stack's."""
+    """The worker must be able to open what a command seals, so the keys must be the stack's."""
     has_keys = settings.token_keys is not None or settings.token_keys_file is not None
     if not has_keys and (running_stack(settings.data_dir) or {}).get(KEYS_ARE_SET):
         raise UsageError(
             "no_key",
             "The running stack has its keys in FASCICLE_TOKEN_KEYS: set the same here.",
         )
-
-
-def check_is_text(given: str) -> None:
-    """What a terminal could not decode, and what PostgreSQL cannot hold."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise UsageError("wrong_usage", "That is not valid UTF-8 text.") from None
-    if "\0" in given:
-        raise UsageError("wrong_usage", "Names have no zero bytes.")
 
 
 def _say(code: str, reason: str, as_json: bool) -> None:
@@ -262,7 +252,7 @@ def fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-# Workers say these, too, and try again; a person at a command wants to know where to look.
+# Workers just retry after these errors; a person at a command needs a hint where to look.
 _WHERE_TO_LOOK = {
     "database_down": "Is the server of DATABASE_URL up?",
     "temporal_down": "Is the server of TEMPORAL_ADDRESS up?",

@@ -10,7 +10,7 @@ from typer.main import get_command, get_group
 
 
 class LazyCommand(TyperCommand):
-    """Stands for a command or a group in the help; `load` brings the one that can be called.
+    """Stands in for a command or group in the help; `load` imports the real one.
 
     `place` is module:name, of a function or of a Typer.
     """
@@ -28,7 +28,7 @@ class LazyCommand(TyperCommand):
 
 
 def _command_of(function: Callable[..., None]) -> Any:
-    app = Typer(add_completion=False)  # completion is an option of the whole program
+    app = Typer(add_completion=False)  # only the whole program has the completion options
     app.command()(function)
     return get_command(app)
 

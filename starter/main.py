@@ -10,95 +10,101 @@ import typer
 from starter.lazy import LazyCommand, lazy_group
 from starter.output import leave, print_error, print_json, print_line
 
-# A test compares the summaries with what the commands say of themselves.
+# A test compares the summaries with the commands' own help.
 COMMANDS = (
     LazyCommand(
         "up",
-        "starter.up:up",
+        "starter.stack.up:up",
         "Run the whole stack here until Ctrl-C. Services named in the environment are used instead of ours.",
     ),
     LazyCommand(
         "status",
-        "starter.status:status",
+        "starter.operations.status:status",
         "What is there, what is going on, and what needs a person.",
     ),
     LazyCommand(
         "doctor",
-        "starter.doctor:doctor",
+        "starter.operations.doctor:doctor",
         "Check everything and say what to do about what is wrong.",
     ),
     LazyCommand(
         "config",
-        "starter.configuration:config",
+        "starter.operations.configuration:config",
         "The effective settings; secrets are masked.",
     ),
     LazyCommand(
         "setup",
-        "starter.setup:setup",
+        "starter.operations.setup:setup",
         "Prepare the database and Temporal; start workflows that are missing. Repeatable.",
     ),
     LazyCommand(
         "reconcile",
-        "starter.reconciling:reconcile",
+        "starter.operations.reconcile:reconcile",
         "Start every workflow that the database calls for and Temporal does not have. Repeatable.",
     ),
     LazyCommand(
         "chapters",
-        "starter.library:chapters",
+        "starter.series.library:chapters",
         "The chapters of SERIES in reading order, with where each can be read, and what is missing.",
     ),
     LazyCommand(
         "follow",
-        "starter.library:add",
+        "starter.series.library:add",
         "Tell USER about new chapters of SERIES. For what is followed already, the options are changed.",
     ),
-    LazyCommand("unfollow", "starter.library:remove", "Stop telling USER about SERIES."),
+    LazyCommand("unfollow", "starter.series.library:remove", "Stop telling USER about SERIES."),
     LazyCommand(
         "notifications",
-        "starter.library:notifications",
+        "starter.series.library:notifications",
         "What USER was told, newest first, and whether each message arrived.",
     ),
-    LazyCommand("db", "starter.database_commands:db_app", "The database."),
-    LazyCommand("source", "starter.source:app", "Sources: series on a site that are polled."),
-    LazyCommand("site", "starter.site:app", "Sites, and the adapters that describe them."),
-    LazyCommand("user", "starter.user:app", "People who follow series."),
-    LazyCommand("account", "starter.account:app", "Accounts that posts are published with."),
-    LazyCommand("post", "starter.post:app", "Posts: art that goes out at its time, once."),
+    LazyCommand("db", "starter.operations.database_commands:db_app", "The database."),
+    LazyCommand("source", "starter.series.source:app", "Sources: series on a site that are polled."),
+    LazyCommand("site", "starter.operations.site:app", "Sites, and the adapters that describe them."),
+    LazyCommand("user", "starter.notifications.user:app", "People who follow series."),
+    LazyCommand("account", "starter.publishing.account:app", "Accounts that posts are published with."),
+    LazyCommand("post", "starter.publishing.post:app", "Posts: art that goes out at its time, once."),
     LazyCommand(
         "library",
-        "starter.library:app",
+        "starter.series.library:app",
         "What people follow, how they are told, and what they have read.",
     ),
     LazyCommand(
         "fic",
-        "starter.fic_commands:app",
+        "starter.fics.fic_commands:app",
         "Fan fiction: works and series that are read for people.",
     ),
-    LazyCommand("feed", "starter.feed:app", "Feeds: blogs, podcasts and channels into people's inboxes."),
-    LazyCommand("inbox", "starter.inbox:inbox", "What reached USER, newest first."),
-    LazyCommand("item", "starter.inbox:app", "Items: what feeds bring."),
-    LazyCommand("run", "starter.ingestion_run:app", "Runs: every look at a feed."),
+    LazyCommand(
+        "feed", "starter.feeds.feed:app", "Feeds: blogs, podcasts and channels into people's inboxes."
+    ),
+    LazyCommand("inbox", "starter.feeds.inbox:inbox", "What reached USER, newest first."),
+    LazyCommand("item", "starter.feeds.inbox:app", "Items: what feeds bring."),
+    LazyCommand("run", "starter.feeds.ingestion_run:app", "Runs: every look at a feed."),
     LazyCommand(
         "summarize",
-        "starter.request:summarize",
+        "starter.summaries.request:summarize",
         "Have a page summarised. However many ask for it, it is read, and paid for, once.",
     ),
-    LazyCommand("request", "starter.request:app", "Requests: pages that are summarised."),
+    LazyCommand("request", "starter.summaries.request:app", "Requests: pages that are summarised."),
     LazyCommand(
         "extract",
-        "starter.extract:extract",
+        "starter.summaries.extract:extract",
         "The text of an article, without the rest of its page; or why there is none. Nothing is stored.",
     ),
-    LazyCommand("automation", "starter.automation:app", "Rules that publish drafts by themselves."),
-    LazyCommand("sale", "starter.sale:app", "What automations put on sale."),
-    LazyCommand("discord", "starter.discord:app", "The commands on Discord."),
+    LazyCommand(
+        "automation", "starter.publishing.automation:app", "Rules that publish drafts by themselves."
+    ),
+    LazyCommand("sale", "starter.publishing.sale:app", "What automations put on sale."),
+    LazyCommand("discord", "starter.notifications.discord:app", "The commands on Discord."),
     LazyCommand(
         "dead-letters",
-        "starter.dead_letters:app",
+        "starter.operations.dead_letters:app",
         "What failed for good: look, replay, discard.",
     ),
-    LazyCommand("payload", "starter.payload:app", "Keys that encrypt what passes through Temporal."),
-    LazyCommand("schedule", "starter.schedule:app", "The periodic work."),
+    LazyCommand(
+        "payload", "starter.operations.payload:app", "Keys that encrypt what passes through Temporal."
+    ),
+    LazyCommand("schedule", "starter.operations.schedule:app", "The periodic work."),
 )
 
 app = typer.Typer(
@@ -131,20 +137,20 @@ def _options(
         ),
     ] = "",
 ) -> None:
-    if correlation_id:  # read by starter.context, which takes long to import
+    if correlation_id:  # starter.context reads it, but is slow to import
         os.environ["FASCICLE_CORRELATION_ID"] = correlation_id
 
 
 def main() -> None:
     """Run a command and leave with its exit code: 0 done, 1 failed, 2 wrong usage."""
-    # Most of a command's time is importing, which makes many objects and hardly any garbage.
+    # Most of a command's time is imports, which create many objects and hardly any garbage.
     gc.set_threshold(100_000, 50, 100)
     code = 0
     try:
         code = app(standalone_mode=False) or 0
     except (typer.Abort, KeyboardInterrupt):
         code = 130
-    except (BrokenPipeError, SystemExit):  # Typer turns the one into the other; whoever read is gone
+    except (BrokenPipeError, SystemExit):  # the reader of the output is gone; Typer may raise SystemExit then
         code = 0
     except Exception as error:
         code = _explain(error)
@@ -152,18 +158,18 @@ def main() -> None:
 
 
 def _explain(error: Exception) -> int:
-    """Tell of wrong usage, whose exceptions have no public base class in Typer, or of a fault of ours."""
+    """Print the error: wrong usage (Typer's exceptions have no public base class), or a bug of ours."""
     if not hasattr(error, "format_message"):
         _tell("internal_error", f"{type(error).__name__}: {error}")
         return 1
-    if message := str(error.format_message()).strip():  # none where the help was shown instead
+    if message := str(error.format_message()).strip():  # empty if the help was shown instead
         path = getattr(getattr(error, "ctx", None), "command_path", "fascicle")
         _tell("wrong_usage", f"{message.rstrip('.')}. See `{path} --help`.")
     return int(getattr(error, "exit_code", 2))
 
 
 def _tell(code: str, reason: str) -> None:
-    """No command has read its options yet: whether it was to answer in JSON, only the words say."""
+    """No command has parsed its options yet, so look for `--json` in the arguments."""
     if "--json" in sys.argv[1:]:
         print_json({"error_code": code, "reason": reason})
     print_error(reason)

@@ -1,7 +1,7 @@
-"""How the CLI talks: tables and colours for people, JSON for programs.
+"""The output of the CLI: tables and colours for people, JSON for programs.
 
-What people and sites wrote may contain [brackets] and line breaks: everything passes `plain` or `_cell`
-before Rich sees it.
+Text from people and sites may contain [brackets] and line breaks: all of it passes `plain` or `_cell` before
+Rich gets it.
 """
 
 import os
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-# A pipe has no width: nothing is folded for it.
+# A pipe has no width, so do not fold lines for it.
 _PIPE_WIDTH = 10_000
 _NARROW = 100
 _LEAST_WIDTH = 8
@@ -25,7 +25,7 @@ _LEAST_WIDTH = 8
 console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 errors = Console(stderr=True, highlight=False, emoji=False)
 
-# Columns whose words may be cut in two where the terminal is narrow.
+# Columns whose text may be folded if the terminal is narrow.
 _FOLDED = {
     "title",
     "detail",
@@ -60,12 +60,12 @@ def print_json(value: Any) -> None:
 
 
 def print_line(text: str) -> None:
-    """A line with Rich's markup; what is not ours in it has passed `plain`."""
+    """Print a line with Rich's markup; text from others in it must have passed `plain`."""
     console.print(text, soft_wrap=True)
 
 
 def print_prose(text: str) -> None:
-    """Like `print_line`, broken between words where the terminal ends; a pipe has no end."""
+    """Like `print_line`, but wrapped between words at the terminal's width; not wrapped in a pipe."""
     console.print(text)
 
 
@@ -74,17 +74,17 @@ def print_error(message: str) -> None:
 
 
 def print_note(message: str) -> None:
-    """Something to know, which must not get into what a program reads."""
+    """Print a note to stderr, so that it does not mix with output for programs."""
     errors.print(f"[yellow]{plain(message)}[/]", soft_wrap=True)
 
 
 def plain(text: Any) -> str:
-    """Somebody's words, without effect on Rich or the terminal."""
+    """Text from others, made harmless for Rich and the terminal."""
     return escape("".join(c if c.isprintable() or c == "\n" else "�" for c in str(text)))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, empty: str) -> None:
-    """`columns` are keys of the rows; their headings are the same words."""
+    """`columns` are keys of the rows; the headings derive from them."""
     listed = list(rows)
     if not listed:
         print_line(plain(empty))
@@ -100,9 +100,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, em
 
 @contextmanager
 def progress_bar(word: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal's stderr; nothing anywhere else. Yields what moves it by one.
+    """A bar on stderr if that is a terminal. Yields a function that advances the bar by one.
 
-    `total` None: nobody knows yet.
+    `total` None: the total is not known yet.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -120,7 +120,7 @@ def _heading(column: str) -> str:
 
 
 def _widths(columns: Sequence[str], rows: list[Mapping[str, Any]], gap: int) -> dict[str, int | None]:
-    """Where it is narrow, only the columns that may be folded give way; None leaves the choice to Rich."""
+    """The widths of columns; in a narrow terminal only foldable ones shrink. None: Rich chooses."""
     natural = {
         column: max(*(len(_text(row.get(column))) for row in rows), *map(len, _heading(column).split()))
         for column in columns
@@ -132,14 +132,14 @@ def _widths(columns: Sequence[str], rows: list[Mapping[str, Any]], gap: int) -> 
         return dict.fromkeys(columns)
     widths = dict(natural)
     for rest, column in enumerate(sorted(folded, key=lambda column: natural[column])):
-        # What is short leaves its share to the others.
+        # A short column leaves the rest of its share to the others.
         widths[column] = min(natural[column], room // (len(folded) - rest))
         room -= widths[column]
     return dict(widths)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """One thing, a line per fact."""
+    """Print facts about one thing, one line each."""
     print_pairs({name.replace("_", " "): value for name, value in facts.items()})
 
 
@@ -176,7 +176,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def ago(when: datetime, now: datetime | None = None) -> str:
-    """`3 min ago`, `in 2 h`."""
+    """A relative time such as `3 min ago` or `in 2 h`."""
     seconds = (when - (now or datetime.now(UTC))).total_seconds()
     size = abs(seconds)
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
@@ -189,10 +189,10 @@ def ago(when: datetime, now: datetime | None = None) -> str:
 
 
 def leave(code: int) -> None:
-    """The SDK's threads sometimes abort an orderly interpreter exit; by now everything is closed."""
+    """Exit at once, as everything is closed: the SDK's threads sometimes abort a normal interpreter exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # whoever read it is gone
+        except OSError:  # the reader is gone
             continue
     os._exit(code)

@@ -1,4 +1,4 @@
-"""What to say when Temporal refuses, or does not answer."""
+"""Messages for errors of Temporal: a refusal, or no answer."""
 
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -6,7 +6,7 @@ SILENT = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusC
 
 
 def refusal(error: RPCError) -> str:
-    """What Temporal said, and what to do about it."""
+    """Temporal's error, and the remedy."""
     if error.status in SILENT:
         return f"Temporal does not answer ({error.message}). Is it up? See `fascicle doctor`."
     if is_about_namespace(error):
@@ -18,5 +18,5 @@ def refusal(error: RPCError) -> str:
 
 
 def is_about_namespace(error: RPCError) -> bool:
-    """Not what was asked for is missing, but the namespace it would be in."""
+    """True if the namespace itself is missing, not an object in it."""
     return error.status == RPCStatusCode.NOT_FOUND and "namespace" in error.message.lower()

@@ -1,8 +1,8 @@
 """Accounts of the simulated DeviantArt, connected without a browser."""
 
-from fascicle.sites.deviantart_oauth import SITE, TokenPair
-from fascicle.storage import account as accounts
+from fascicle.sites.deviantart.oauth import SITE, TokenPair
 from fascicle.storage.database import transaction
+from fascicle.storage.publishing import account as accounts
 from tests.harness import Harness
 
 

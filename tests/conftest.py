@@ -21,10 +21,10 @@ from temporalio.workflow import _Definition
 from xdist.scheduler import LoadFileScheduling
 
 from fascicle.domain.names import SEARCH_ATTRIBUTES
-from fascicle.runtime.correlation import CorrelationInterceptor
-from fascicle.runtime.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
+from fascicle.embedded import DataFolder, EmbeddedPostgres, EmbeddedTemporal, Supervisor
 from fascicle.sandbox import Sandbox
 from fascicle.storage.database import open_engine, upgrade
+from fascicle.temporal.correlation import CorrelationInterceptor
 from simulator.server import RunningSimulator
 from tests.databases import Databases
 from tests.harness import Harness, open_harness, settings_for, terminate_everything
@@ -66,24 +66,25 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(name, value)
 
 
+_TESTS = Path(__file__).parent
 # The longest first, so that no process is left alone with them in the end.
 _FIRST = ("starter", "chaos", "workflows", "histories")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {folder: place for place, folder in enumerate(_FIRST)}
-    items.sort(key=lambda item: places.get(item.path.parent.name, len(_FIRST)))
+    items.sort(key=lambda item: places.get(item.path.relative_to(_TESTS).parts[0], len(_FIRST)))
 
 
 # Share one `fascicle up`, which takes 15 seconds of CPU to start; the others start their own processes.
-_WITHOUT_SHARED_STACK = ("test_connecting.py", "test_up.py", "test_worker.py")
+_WITHOUT_SHARED_STACK = ("test_account_connect.py", "test_up.py", "test_worker.py")
 
 
 def _share_of_a_process(nodeid: str) -> str:
     """A file's tests stay together, and so do the files whose tests need the shared stack."""
     file = PurePosixPath(nodeid.partition("::")[0])
-    shares = file.parent.name == "starter" and file.name not in _WITHOUT_SHARED_STACK
-    return str(file.parent if shares else file)
+    shares = file.parts[:2] == ("tests", "starter") and file.name not in _WITHOUT_SHARED_STACK
+    return "tests/starter" if shares else str(file)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -206,7 +207,7 @@ async def temporal(supervisor: Supervisor) -> EmbeddedTemporal:
         dynamic_config=TEMPORAL_FOR_TESTS,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fascicle.runtime.embedded.temporal._PRAGMAS", _PRAGMAS_FOR_TESTS)
+        patch.setattr("fascicle.embedded.temporal._PRAGMAS", _PRAGMAS_FOR_TESTS)
         await server.start(supervisor)
     return server
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fascicle.storage import library
+from fascicle.services.feeds.following import Subscribed, subscribe
 from fascicle.storage.database import transaction
+from fascicle.storage.series import library
 from simulator.feeds.records import EntrySpec, FeedSpec
-from starter.subscribing import Subscribed, subscribe
 from tests.harness import Harness
 
 

@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any, Literal
 
-from activities.fic_desk import FicDesk, open_desk
-from fascicle.domain.fic import FicView
+from fascicle.domain.fics.fic import FicView
 from fascicle.domain.names import fic_workflow_id
+from fascicle.services.fics.fic_queue import FicDesk, open_desk
 from simulator.ao3.records import WorkSpec
 from simulator.faults import Fault
 from tests.harness import Harness, eventually

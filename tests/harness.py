@@ -15,19 +15,19 @@ from temporalio.common import MetricMeter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from activities.metrics import Metrics
 from fascicle.domain.names import TASK_QUEUES
-from fascicle.runtime.dependencies import Dependencies, open_dependencies
-from fascicle.runtime.queue_worker import shut_down
-from fascicle.runtime.settings import Settings
 from fascicle.sandbox import Sandbox
-from fascicle.storage import library
-from fascicle.storage.channel import add_channel
+from fascicle.services.dependencies import Dependencies, open_dependencies
+from fascicle.services.series.onboarding import add_source
+from fascicle.settings.settings import Settings
 from fascicle.storage.database import transaction
+from fascicle.storage.notifications.channel import add_channel
+from fascicle.storage.series import library
+from fascicle.temporal.metrics import Metrics
+from fascicle.temporal.queue_worker import shut_down
 from simulator.series import Series
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec
-from starter.onboarding import add_source
 from tests.vaults import TOKEN_KEY
 from worker import build_workers
 

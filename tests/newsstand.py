@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from activities.feed_items import FeedStore, Stored
-from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
+from fascicle.domain.feeds.feed import Entry, FeedKind, ParsedFeed
+from fascicle.services.feeds.incoming_items import FeedStore, Stored
 from fascicle.sites.feeds.reading import harmless_entry
-from fascicle.storage import feed as feeds
-from fascicle.storage import library
-from fascicle.storage import subscription as subscriptions
 from fascicle.storage.database import transaction
+from fascicle.storage.feeds import feed as feeds
+from fascicle.storage.feeds import subscription as subscriptions
+from fascicle.storage.series import library
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import base64
 
-from fascicle.runtime.payload_keys import PayloadKeys, parse_payload_keys
+from fascicle.settings.payload_keys import PayloadKeys, parse_payload_keys
 
 _FILL = {"old": 1, "new": 2}
 

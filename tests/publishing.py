@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from activities.looking_after import look_after_post
 from fascicle.domain.names import publish_workflow_id
-from fascicle.storage import post as posts
+from fascicle.jobs.publishing import post_job
 from fascicle.storage.database import transaction
-from starter.posting import NewPost, create_post
+from fascicle.storage.publishing import post as posts
+from fascicle.temporal.workflow_start import start_job
+from starter.publishing.new_post import NewPost, create_post
 from tests.accounts import connect_account
 from tests.harness import Harness, eventually
 
@@ -57,7 +58,7 @@ async def scheduled(
     when = datetime.now(UTC) + timedelta(seconds=due_in)
     async with transaction(stack.dependencies.engine) as connection:
         await posts.schedule(connection, post_id, when)
-    await look_after_post(stack.client, post_id, title=title, account_id=account_id)
+    await start_job(stack.client, post_job(post_id, title=title, account_id=account_id))
     return post_id
 
 

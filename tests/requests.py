@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from activities.request_desk import RequestDesk
-from fascicle.domain.request import Asked, Received, RequestView
+from fascicle.domain.summaries.request import Asked, Received, RequestView
+from fascicle.services.summaries.requests import RequestDesk
 from simulator.press import ArticleSpec
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually

@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from fascicle.storage.vault import Vault
+from fascicle.storage.operations.vault import Vault
 
 TOKEN_KEY = "test:" + base64.b64encode(bytes(range(32))).decode()
 

@@ -1,4 +1,4 @@
-"""What an activity's failure was, read off Temporal's exception."""
+"""Read the cause of an activity's failure from Temporal's exception."""
 
 from temporalio import exceptions, workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
@@ -8,7 +8,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 def error_record(error: FailureError, *, of: str = "") -> ErrorRecord:
-    """`of`: the name of a local activity, whose error does not say it."""
+    """`of`: the name of a local activity, because its error does not contain the name."""
     cause, stage = (error.cause, error.activity_type) if isinstance(error, ActivityError) else (error, of)
     if isinstance(cause, ApplicationError) and cause.details:
         return ErrorRecord.model_validate(cause.details[0])

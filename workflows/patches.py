@@ -1,4 +1,4 @@
-"""Which of two ways a run goes where an edit changed its steps (docs/upgrading.md)."""
+"""Choose between the old and the new steps of a workflow that was edited (docs/upgrading.md)."""
 
 from temporalio import workflow
 
@@ -7,10 +7,10 @@ with workflow.unsafe.imports_passed_through():
 
 
 def is_patched(patch: str, code: int) -> bool:
-    """Like `workflow.patched`, without its marker and search attribute for a run that is born with the patch.
+    """Like `workflow.patched`, but a run that started with the patch gets no marker and no search attribute.
 
-    `code`: the number of the code that started the run, from its input. A replay asks all the same: a worker
-    of an earlier version, which knows no numbers, may have left its marker.
+    `code`: the number of the code that started the run, from its input. A replay still calls
+    `workflow.patched`: a worker of an earlier version, which knows no numbers, may have left a marker.
     """
     is_born_with_it = code >= BORN_PATCHED[patch]
     if is_born_with_it and not workflow.unsafe.is_replaying():

@@ -6,7 +6,7 @@ FascicleError
 └── PermanentError      the same call will fail again: 404, refused address, invalid input
     └── UsageError      a person asked for something impossible; the message says what to do
 
-Each carries a stable `code`; it is what dead letters are counted by.
+Each carries a stable `code`; dead letters are counted by it.
 """
 
 from typing import Any
@@ -52,7 +52,7 @@ class RetryableError(FascicleError):
 
 
 class MustWait(RetryableError):
-    """Come back after `seconds`. `refused` tells a site's refusal from our own gate's queue; `by_hand`: a
+    """Come back after `seconds`. `refused`: the site refused; else it is our own gate's queue. `by_hand`: a
     person paused the site."""
 
     def __init__(

@@ -1,14 +1,14 @@
-"""Other people's words, shown letter by letter: they format nothing, lead nowhere and call nobody."""
+"""Other people's words, made harmless: they contain no formatting, no links and no mentions."""
 
 import re
 
-# It has no width: nobody sees it, and no name, tag or address goes on behind it.
+# A zero-width space: invisible, but it ends a name, a tag or an address.
 _BREAK = "\u200b"
-# A name that is called, a tag, an address, a link of Markdown's, a domain.
+# The beginnings of a mention, a tag, an address, a Markdown link and a domain.
 _BEGINNINGS = re.compile(r"[@<](?=\S)|:(?=//)|\](?=[(\[])|(?<=[^\W_])\.(?=[^\W\d_]{2})")
 _MARKDOWN = re.compile(r"([\\*_~`|<>\[\]()#]|&(?=#?\w{1,32};))")
 _LIST = re.compile(r"^([^\S\n]*\d*)([-+.])(?=\s)", re.MULTILINE)
-# Besides control characters those that turn the direction of what follows.
+# Control characters, and characters that change the direction of the text.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SUMMARY_BYTES = 380
 _WEB_LINK = re.compile(r"https?://[^\s<>\"'`|\\^{}\x00-\x1f\x7f]+", re.IGNORECASE)
@@ -19,7 +19,7 @@ def one_line(text: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """For a reader who finds names and addresses in plain text: a person's program, or a service."""
+    """For programs and services that turn names and addresses in plain text into mentions and links."""
     return _BEGINNINGS.sub(rf"\g<0>{_BREAK}", _INVISIBLE.sub("", text))
 
 
@@ -28,7 +28,7 @@ def escape_markdown(text: str) -> str:
 
 
 def is_web_link(text: str) -> bool:
-    """Whether it is an address of the web and nothing else, so that it can stand in a message as it is."""
+    """Is it a web address and nothing else, so that a message may contain it unchanged?"""
     return _WEB_LINK.fullmatch(text) is not None
 
 

@@ -1,7 +1,7 @@
-"""Dates that strangers write. One that nobody can mean counts as none, instead of breaking what holds it.
+"""Dates from other sites. An impossible date counts as none, so that it does not break its whole record.
 
-The ends of the calendar are special: PostgreSQL's driver takes the first instant for `-infinity`, and a zone
-may lead beyond the last one.
+The ends of the calendar are special: PostgreSQL's driver takes the first instant for `-infinity`, and a time
+zone may move a date beyond the last one.
 """
 
 from datetime import UTC, date, datetime
@@ -26,13 +26,13 @@ def day(found: date | None) -> date | None:
 
 
 def mail_date(text: str | None) -> datetime | None:
-    """A date as mails and HTTP headers have it."""
+    """A date in the format of mails and HTTP headers."""
     try:
         return instant(parsedate_to_datetime(text)) if text else None
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
-# Of models that carry a stranger's date: whichever site made it, and whatever an older release stored.
+# For models with dates from other sites, and from rows that an older release stored unchecked.
 Instant = Annotated[datetime | None, AfterValidator(instant)]
 Day = Annotated[date | None, AfterValidator(day)]

@@ -27,10 +27,10 @@ SCHEDULES = (
 # The site of a source that is a feed: its instalments are items, not chapters.
 FEED_SITE = "feed"
 
-# One for all: what is owed is in the database.
+# One workflow for all mail: the mail that is owed is in the database.
 MAIL_WORKFLOW_ID = "mail"
 
-# The sweep's word to a source: something is new; look within so many seconds.
+# The sweep's signal to a source: something is new; look within so many seconds.
 WAKE_SIGNAL = "wake"
 # To the workflow of a post, a fic or a request: its row or its turn may have changed.
 LOOK_AGAIN_SIGNAL = "look_again"
@@ -46,15 +46,15 @@ PATIENT_WAITS = "patient-waits"
 WATCHED_SOURCES = "watched-sources"
 PAUSE_ENDS_POLL = "pause-ends-poll"
 STORED_AND_TOLD = "stored-and-told"
-# The number of this code. A run is told by which code it was started; from the numbers below on it has the
-# patch from its beginning, and needs no marker for it.
+# The number of this code. Each run knows the number of the code that started it. If that is at least the
+# number of a patch below, the run has had the patch from its start and needs no marker for it.
 CODE = 1
 BORN_PATCHED = dict.fromkeys((PATIENT_WAITS, WATCHED_SOURCES, PAUSE_ENDS_POLL, STORED_AND_TOLD), 1)
 
 # Keyword attributes of the Web UI's list view. Temporal gives a namespace ten keyword slots.
 SEARCH_ATTRIBUTES = ("Site", "Cadence", "Circuit", "SourceId", "SeriesId", "UserId", "CorrelationId")
 
-# No vowels and no look-alikes: ids are read aloud, typed, and never spell anything.
+# No vowels and no look-alikes: people read ids aloud and type them, and ids must not spell words.
 _ID_ALPHABET = "23456789bcdfghjkmnpqrstvwxz"
 
 
@@ -89,7 +89,7 @@ def fic_workflow_id(key: str) -> str:
 
 
 def item_workflow_id(source_id: str, item_key: str) -> str:
-    """Short whatever the feed's ids are like."""
+    """Short, even if the feed's own ids are long."""
     return f"item-{source_id}-{hashlib.sha256(item_key.encode()).hexdigest()[:16]}"
 
 
@@ -98,7 +98,7 @@ def enrich_workflow_id(item_id: int) -> str:
 
 
 def request_workflow_id(request_id: str) -> str:
-    """Its id is the lock (R1); also what its notices and deliveries are kept by."""
+    """The workflow id is the lock (R1), and also the key of the request's notices and deliveries."""
     return f"request-{request_id}"
 
 

@@ -1,4 +1,4 @@
-"""Times as people write them. One without a zone is nobody's: it is refused, not guessed."""
+"""Times as people write them. A time without a zone is refused, not guessed."""
 
 import re
 from datetime import datetime, timedelta

@@ -33,12 +33,12 @@ def parse_http_url(text: str) -> SplitResult:
 
 
 def place(url: str) -> str:
-    """An address for messages, even one that is none: without the parts that may be secret."""
+    """An address for messages, valid or not, without the parts that may be secret."""
     return _USER.sub("", _QUERY.split(url, maxsplit=1)[0])
 
 
 def page_host(url: str | None) -> str:
-    """The host of an address, empty if there is none: whose turn it is, and what the Web UI calls it."""
+    """The host of an address; empty if there is none."""
     try:
         return urlsplit(url or "").hostname or ""
     except ValueError:
@@ -46,7 +46,7 @@ def page_host(url: str | None) -> str:
 
 
 def bare_host(url: str) -> str:
-    """The host without `www.`, with its port: whose address it is."""
+    """The host without `www.`, with its port."""
     try:
         return urlsplit(url).netloc.lower().removeprefix("www.")
     except ValueError:
@@ -54,7 +54,7 @@ def bare_host(url: str) -> str:
 
 
 def address_title(url: str) -> str:
-    """An address as a name for people: a private feed's secret is in its query."""
+    """An address as a name for people, without its query: a private feed's secret is there."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What keeps a parser of XML from taking the square of a document's length."""
+"""A limit that keeps an XML parser from taking time by the square of a document's length."""
 
 import re
 
@@ -11,5 +11,5 @@ _ENDLESS_TAG = re.compile(
 
 
 def has_endless_tag(document: str) -> bool:
-    """Whether an element has more attributes than any program would write: expat compares each with all."""
+    """Has an element more attributes than any program would write? Expat compares each with all others."""
     return _ENDLESS_TAG.search(document) is not None

@@ -1,4 +1,4 @@
-"""AniList exports (JSON): what its API answers for a MediaListCollection, bare or wrapped by an exporter."""
+"""AniList exports (JSON): the API's answer for a MediaListCollection, bare or wrapped by an exporter."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def parse_anilist(text: str) -> Parsed:
     if not entries:
         raise unusable("This is JSON, but no AniList export: it has no entries with a `media` in them.")
     manga = [entry for entry in entries if _is_manga(entry["media"])]
-    # Custom lists repeat what the lists by status have.
+    # Custom lists repeat entries of the lists by status.
     unique = {_media_id(entry) or id(entry): entry for entry in reversed(manga)}
     wanted = [wanted for entry in reversed(unique.values()) if (wanted := _wanted(entry))]
     left_out = len(entries) - len(manga)

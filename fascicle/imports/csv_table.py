@@ -18,7 +18,7 @@ _NAMES = {
 _FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _NO = ("", "no", "n", "0", "false")
-# A spreadsheet would calculate what begins with one of these.
+# A spreadsheet would take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@")
 
 DOUBTFUL_COLUMNS = ("take", "title", "candidate", "url", "read", "anilist_id", "mal_id", "why")
@@ -81,7 +81,7 @@ def _by_name(row: Mapping[str, str]) -> Wanted | None:
 
 
 def _by_looks(row: Sequence[str]) -> Wanted | None:
-    """Without a header: the address is what looks like one, a lone number is the chapter, `# …` a comment."""
+    """A row of a file without a header: an address, a lone number for the chapter, or a comment (`# …`)."""
     if row[0].startswith("# "):
         return None
     urls = [cell for cell in row if _WEB_ADDRESS.match(cell)]

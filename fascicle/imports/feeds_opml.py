@@ -1,4 +1,4 @@
-"""OPML as lists of feeds: what readers export, and what we export for them (I7)."""
+"""OPML as lists of feeds: import from other readers, and export for them (I7)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,17 +20,17 @@ class WantedFeed:
     folder: str | None = None
     """Outer and inner folders, joined with a slash."""
     page: str | None = None
-    """Where people read it."""
+    """The address of the feed's site, for people."""
 
 
 class FeedList(list[WantedFeed]):
-    """The feeds of a file in its order; `notes` say what was left out."""
+    """The feeds of a file in its order; `notes` report the outlines that were left out."""
 
     notes: tuple[str, ...] = ()
 
 
 def parse_feed_opml(data: bytes) -> FeedList:
-    """Each feed once, in the folder where it stands first."""
+    """Each feed once, in the folder of its first outline."""
     root = parse_xml(data.lstrip())
     if root.tag.lower() != "opml":
         raise unusable(f"This is XML, but no OPML: its root is <{root.tag[:50]}>.")
@@ -68,7 +68,7 @@ def feeds_opml(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _leaves(root: Element) -> Iterator[tuple[Element, str | None]]:
-    """Outlines that are no folders, in their order. A feed may have others below it, too."""
+    """Outlines that are no folders, in their order. An outline with a feed may have others below it."""
     waiting: list[tuple[Element, str | None]] = [(root, None)]
     while waiting:
         element, folder = waiting.pop()
@@ -87,7 +87,7 @@ def _feed(outline: Element, folder: str | None) -> WantedFeed | None:
         return None
     name = _name(outline)
     if name and name.startswith(("http://", "https://")):
-        name = None  # readers that know none write the address, secrets and all
+        name = None  # readers without a title write the address, which may contain secrets
     return WantedFeed(url, name, folder, url_text(_value(outline, "htmlurl")))
 
 

@@ -1,24 +1,24 @@
-"""Which of the series that a search found is the one that was meant: certain, or left to a person."""
+"""Choose the wanted series from the results of a search: if it is not certain, a person decides."""
 
 import unicodedata
 from collections.abc import Sequence
 
-from fascicle.domain.chapter import SeriesMatch
+from fascicle.domain.series.chapter import SeriesMatch
 from fascicle.imports.wanted import Wanted
 
-# Combining marks of the Latin, Greek and Cyrillic scripts. Those of kana make other letters and stay.
+# Combining marks of the Latin, Greek and Cyrillic scripts. Those of kana make other letters, so they stay.
 _MARKS = range(0x300, 0x370)
 
 
 def normalised(title: str) -> str:
-    """A title without case, spaces, punctuation and accents: what people write differently."""
+    """A title without case, spaces, punctuation and accents, which people write differently."""
     parts = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", title).casefold())
     kept = (c for c in parts if ord(c) not in _MARKS and unicodedata.category(c)[0] not in "PZC")
     return unicodedata.normalize("NFC", "".join(kept))
 
 
 def choose(wanted: Wanted, found: Sequence[SeriesMatch]) -> SeriesMatch | None:
-    """The one match there can be: by a tracker's id, else by title. None where a person must decide."""
+    """The only possible match: by a tracker's id, else by title. None: a person must decide."""
     found = _once_each(found)
     linked = [match for match in found if _has_same_id(wanted, match)]
     if len(linked) == 1:
@@ -29,13 +29,13 @@ def choose(wanted: Wanted, found: Sequence[SeriesMatch]) -> SeriesMatch | None:
 
 
 def candidates(wanted: Wanted, found: Sequence[SeriesMatch]) -> list[SeriesMatch]:
-    """What a person may choose from, the likeliest first."""
+    """The series that a person may choose from, the most likely first."""
     called = _called(wanted, found)
     return _once_each([*called, *found])
 
 
 def reason(wanted: Wanted, found: Sequence[SeriesMatch]) -> str:
-    """Why `choose` did not."""
+    """Why `choose` returned None."""
     found = _once_each(found)
     if not found:
         return "nothing was found"

@@ -1,4 +1,4 @@
-"""OPML: what feed readers export. Only outlines that are series of a known site are taken."""
+"""OPML, the export format of feed readers. Only outlines with a series of a known site are imported."""
 
 from collections.abc import Callable
 

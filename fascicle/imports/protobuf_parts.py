@@ -1,4 +1,4 @@
-"""How many messages a backup would become, counted before one is made.
+"""Counts the messages of a backup before any of them is parsed.
 
 An empty message takes two bytes of the file and a hundred of memory.
 """
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from fascicle.imports.wanted import MAX_ROWS, unusable
 
-# Fields of the backup and of its series: nobody reads 20,000 series of more than fifty chapters each.
+# The most fields of a backup and its series: nobody reads 20,000 series of more than fifty chapters each.
 MOST_PARTS = 1_500_000
 _SERIES = 1
 _VARINT, _EIGHT_BYTES, _BLOCK, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
 
 
 def check_parts(data: bytes) -> None:
-    """Raise for a backup of too many parts. One that is damaged passes: its parser says so."""
+    """Raise for a backup of too many parts. A damaged one passes, because the parser reports it."""
     parts = series = 0
     for number, start, end in _fields(data, 0, len(data)):
         parts += 1
@@ -31,7 +31,7 @@ def check_parts(data: bytes) -> None:
 
 
 def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, start and end of each field's content. Stops at what is no field."""
+    """Number, start and end of each field's content. Stops at the first bytes that are no field."""
     while at < end:
         key, at = _varint(data, at, end)
         kind, start = key & 7, at
@@ -50,7 +50,7 @@ def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The number and where it ends: beyond the end of the data, where it is none."""
+    """The number and the position after it; that is beyond the end of the data if it is no number."""
     if at < end and data[at] < 128:
         return data[at], at + 1
     value = 0

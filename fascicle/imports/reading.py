@@ -1,4 +1,4 @@
-"""From a file to what it asks for: size caps, decompression, recognising the format."""
+"""Reads a file into wanted series: size caps, decompression, recognising the format."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ from fascicle.imports.urls import looks_like_urls, parse_urls
 from fascicle.imports.wanted import Parsed, Wanted, check_size, unusable
 
 MAX_BYTES = 100_000_000
-# Text becomes many small objects, each larger than what it was made from.
+# Text becomes many small objects, each larger than its text.
 MAX_TEXT_BYTES = 20_000_000
 
 _GZIP = b"\x1f\x8b"
@@ -51,7 +51,7 @@ class ImportFile:
     wanted: list[Wanted]
     notes: tuple[str, ...]
     digest: str
-    """Of the contents and of how they were read: the same again means the same rows."""
+    """A hash of the contents and the format: the same digest means the same rows."""
 
 
 def read_import(path: Path, wished: Format, is_series: Callable[[str], bool]) -> ImportFile:
@@ -97,7 +97,7 @@ def _unpacked(raw: bytes) -> bytes:
 
 
 def _as_text(data: bytes) -> str | None:
-    """The file as text, or None for a binary one. A stray control character in a title is forgiven."""
+    """The file as text, or None for a binary one. Single control characters, as in a title, are allowed."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encodings = ["utf-16"]
     else:

@@ -1,7 +1,7 @@
 """Backups of Mihon, Tachiyomi and their forks: protobuf.
 
-The field numbers are those of Mihon's `data/backup/models`; what is not named here is skipped unread.
-Texts are declared as bytes, so that one broken title does not spoil the file.
+The field numbers are those of Mihon's `data/backup/models`; other fields are skipped unread. Texts are
+declared as bytes, so that one broken title does not make the whole file unreadable.
 """
 
 import re
@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from fascicle.domain.chapter_key import number_of
+from fascicle.domain.series.chapter_key import number_of
 from fascicle.imports.protobuf_parts import check_parts
 from fascicle.imports.wanted import Parsed, Wanted, check_size, title_text, tracker_id, unusable, url_text
 
@@ -43,7 +43,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _MYANIMELIST, _ANILIST = 1, 2
 
-# What a source's own addresses look like, and where they lead; by the beginning of the source's name.
+# By the beginning of a source's name: the form of its own addresses, and the web address for them.
 _SITES = (
     ("mangadex", re.compile(r"/(?:manga|title)/([0-9a-fA-F-]{36})(?:/.*)?"), "https://mangadex.org/title/{}"),
     ("weebcentral", re.compile(r"/series/([0-9A-Z]{26})(?:/.*)?"), "https://weebcentral.com/series/{}"),
@@ -71,7 +71,7 @@ def _descriptor(name: str, fields: dict[str, tuple[int, int | str]]) -> Descript
         else:
             field.type = kind  # type: ignore[assignment]
         if field_name == "favorite":
-            field.default_value = "true"  # Mihon leaves out what is as usual
+            field.default_value = "true"  # Mihon leaves out default values
     return message
 
 
@@ -102,7 +102,7 @@ def _wanted(manga: Any, source_name: str) -> Wanted:
 
 
 def _address(source_name: str, path: str) -> str | None:
-    """The series' page on a site we may know. Sources elsewhere use the same paths: the name decides."""
+    """The series' page on a site that we may know. Other sources use the same paths, so the name decides."""
     for site, form, address in _SITES:
         match = form.fullmatch(path.strip())
         if match and source_name.startswith(site):
@@ -116,11 +116,11 @@ def _tracked_as(manga: Any, tracker: int) -> str | None:
 
 
 def _read(manga: Any) -> Decimal | None:
-    """The highest chapter read here or, says the backup, elsewhere. Mihon writes -1 for "no number"."""
+    """The highest chapter that was read, by the app or by a tracker. Mihon writes -1 for "no number"."""
     numbers = [chapter.number for chapter in manga.chapters if chapter.read and chapter.number >= 0]
     numbers += [track.last_read for track in manga.tracking if track.last_read > 0]
     highest = max((number for number in numbers if isfinite(number) and number < 1_000_000), default=None)
-    # A 32-bit 10.1 is 10.1000003…; no chapter has more than three places.
+    # A 32-bit 10.1 is 10.1000003…; no chapter number has more than three decimal places.
     return None if highest is None else number_of(f"{highest:.3f}")
 
 

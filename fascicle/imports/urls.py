@@ -1,4 +1,4 @@
-"""A list of addresses, one a line; `#` begins a comment."""
+"""A list of addresses, one per line; `#` begins a comment."""
 
 import re
 
@@ -14,7 +14,7 @@ def parse_urls(text: str) -> Parsed:
 
 
 def content_lines(text: str) -> list[str]:
-    """The lines that say something, without comments."""
+    """The lines that are not empty, without comments."""
     return [line for raw in text.splitlines() if (line := _COMMENT.sub("", raw).strip())]
 
 

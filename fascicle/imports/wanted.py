@@ -1,4 +1,4 @@
-"""What a file asks for, whatever its format."""
+"""The series that a file asks for, in whatever format."""
 
 import re
 from collections.abc import Sized
@@ -37,7 +37,7 @@ class Wanted:
 class Parsed:
     wanted: list[Wanted]
     notes: tuple[str, ...] = ()
-    """What was left out on purpose, for the person to know."""
+    """Messages for the person about entries that were left out on purpose."""
 
 
 def unusable(message: str) -> UsageError:
@@ -58,14 +58,14 @@ def title_text(value: Any) -> str | None:
 
 
 def url_text(value: Any) -> str | None:
-    """An address as it can be shown; one that is too long stays so and is refused later."""
+    """An address that can be shown. One that is too long is cut, but stays too long and is refused later."""
     if not isinstance(value, str) or not value.strip():
         return None
     return "".join(c if c.isprintable() else "�" for c in value.strip()[: MAX_URL_LENGTH + 1])
 
 
 def chapter_number(value: Any) -> Decimal | None:
-    """`12.5`, 12, `Ch. 12`, `12 / 40`; None for zero, which every tracker writes for "not begun"."""
+    """`12.5`, 12, `Ch. 12`, `12 / 40`; None for zero, which trackers write for "not begun"."""
     match = _NUMBER.fullmatch(str(value).strip()) if isinstance(value, str | int | float) else None
     number = Decimal(match[1]) if match else None
     return number or None

@@ -1,4 +1,4 @@
-"""XML that a stranger may have written."""
+"""XML from untrusted files."""
 
 from xml.etree.ElementTree import Element, ParseError
 
@@ -10,8 +10,8 @@ from fascicle.imports.wanted import unusable
 
 
 def parse_xml(data: bytes) -> Element:
-    """The root; entities, which bombs are made of, are refused."""
-    if has_endless_tag(data.replace(b"\0", b"").decode("latin-1")):  # in UTF-16, too, marks are ASCII
+    """The root element. Entities are refused, because they allow XML bombs."""
+    if has_endless_tag(data.replace(b"\0", b"").decode("latin-1")):  # markup is ASCII, also in UTF-16
         raise unusable("The XML has a tag of hundreds of attributes: no tracker or reader wrote it.")
     try:
         root: Element = fromstring(data)

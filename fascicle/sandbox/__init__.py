@@ -1,6 +1,6 @@
-"""The one pool of processes that parse what strangers wrote. A document can wear out one of them, no more.
+"""The one pool of processes that parse untrusted documents. A document can damage one of them, no more.
 
-`Reading` lists what they may run, `Sandbox` is the parent's side, `child` the loop of such a process.
+`Reading` lists the functions they may run, `Sandbox` is the parent's side, `child` the loop of a process.
 """
 
 from fascicle.sandbox.pool import Sandbox

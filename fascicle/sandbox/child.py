@@ -16,7 +16,7 @@ from fascicle.sandbox.limits import CPU_SECONDS, CRASHED, LARGEST_ANSWER, MEMORY
 from fascicle.sandbox.lockdown import allow_cpu, die_first, end_after, limit, own_pipes, shut_network
 from fascicle.sandbox.readings import Reading
 
-# The parent cuts off sooner; this is for the case that there is no parent any more.
+# The parent ends a reading sooner; this limit is for a process whose parent is gone.
 _GRACE_SECONDS = 5.0
 _LONGEST_WORDS = 2000
 
@@ -44,7 +44,7 @@ def serve(find: Find) -> None:
 
 
 def answer(request: dict[str, Any], body: bytes, find: Find) -> tuple[dict[str, Any], bytes]:
-    """What the wanted reading makes of the document; or why it makes nothing of it."""
+    """The result of the wanted reading, or why it failed."""
     try:
         payload = to_json(find(request.pop("reading"))(body, **request), inf_nan_mode="null")
     except FascicleError as error:

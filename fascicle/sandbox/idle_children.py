@@ -1,4 +1,4 @@
-"""Processes that read for the worker and have nothing to read just now."""
+"""Parsing processes that have nothing to read at present."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,7 +11,7 @@ C = TypeVar("C")
 
 
 class IdleChildren(Generic[C]):
-    """The one used last is used next; one that nobody needs for a minute is given to `discard`."""
+    """The child used last is used next; `discard` is called for a child that was idle for a minute."""
 
     def __init__(self, discard: Callable[[C], Awaitable[None]]) -> None:
         self._discard = discard
@@ -33,7 +33,7 @@ class IdleChildren(Generic[C]):
         return iter(self._timers)
 
     async def ended(self) -> None:
-        """Until those whose time was up are gone."""
+        """Wait until the children that are being discarded are gone."""
         await asyncio.gather(*self._ending)
 
     def _end(self, child: C) -> None:

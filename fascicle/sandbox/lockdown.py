@@ -1,4 +1,4 @@
-"""What a parsing process has and may do: no settings of ours, no network, no programs, an end."""
+"""The restrictions of a parsing process: no settings of ours, no network, no programs, a time limit."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ _PROGRAMS = frozenset(
         *("os.startfile", "pty.spawn", "os.kill", "webbrowser.open"),
     }
 )
-# Some Pythons do not start without it.
+# Some Pythons do not start without this variable.
 _PASSED_ON = ("LD_LIBRARY_PATH",)
 
 
@@ -30,20 +30,20 @@ class Refused(PermissionError):
 
 
 def bare_environment() -> dict[str, str]:
-    """Nothing of ours: no settings, no secrets, no home with a configuration in it. Times are UTC."""
+    """An environment without our settings and secrets, and without a home folder. Times are UTC."""
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return passed_on | {
         "PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path),
         "HOME": os.devnull,
         "TZ": "UTC",
         "PYTHONUTF8": "1",
-        # Its threads would each take address space of the little that there is.
+        # Each of its threads would take address space, which is limited.
         "OPENBLAS_NUM_THREADS": "1",
     }
 
 
 def own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Requests and answers, out of the reach of whatever prints."""
+    """The pipes for requests and answers, moved away from stdin and stdout, where a library may print."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -52,7 +52,7 @@ def own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def shut_network() -> None:
-    """Before a parser is loaded. An audit hook cannot be taken out again."""
+    """Call it before a parser is loaded. An audit hook cannot be removed."""
     refused = _NETWORK | _PROGRAMS
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -63,7 +63,7 @@ def shut_network() -> None:
 
 
 def end_after(seconds: float) -> None:
-    """The kernel ends this process then, even if nobody is left to do it; 0 calls that off."""
+    """The kernel ends this process after so long, even if its parent is gone; 0 cancels that."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -77,7 +77,7 @@ def allow_cpu(seconds: float) -> None:
 
 
 def die_first() -> None:
-    """Where memory runs out all the same, the kernel ends this process before any other."""
+    """If the machine's memory runs out all the same, the kernel ends this process before any other."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 

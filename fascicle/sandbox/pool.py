@@ -1,4 +1,4 @@
-"""Documents of strangers, parsed in child processes. One that wears its process out gets a named error."""
+"""Untrusted documents, parsed in child processes. A document that its process cannot bear is an error."""
 
 import asyncio
 import signal
@@ -18,7 +18,7 @@ CHILD = "fascicle.sandbox.child"
 T = TypeVar("T")
 _TRIES = 2
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
-# Validating more would hold the event loop up.
+# Validating a larger answer would block the event loop.
 _SMALL_ANSWER = 50_000
 
 
@@ -45,9 +45,9 @@ class Sandbox:
     async def read(
         self, reading: Reading | str, body: bytes, answer: type[T], *, place: str, **request: Any
     ) -> T:
-        """What the reading makes of a document; a PermanentError where it takes too much time or memory.
+        """The result of the reading; a PermanentError if it takes too much time or memory.
 
-        `place` names the document in errors; what else is given goes to the reading function.
+        `place` names the document in errors; the other arguments go to the reading function.
         """
         payload = await self._payload({"reading": reading, **request}, body, place)
         adapter = _adapter(answer)
@@ -56,7 +56,7 @@ class Sandbox:
         return await asyncio.to_thread(adapter.validate_json, payload)
 
     async def close(self) -> None:
-        """Ends all processes at once; who waits for one gets a retryable error."""
+        """Ends all processes at once; a caller that waits for one gets a retryable error."""
         await self._children.close()
 
     async def _payload(self, request: Mapping[str, Any], body: bytes, where: str) -> bytes:
@@ -73,7 +73,7 @@ class Sandbox:
             raise _unreadable(CRASHED, where, body, error.message) from error
 
     async def _parsed(self, request: Mapping[str, Any], body: bytes) -> bytes:
-        """A process that ends is no proof against the document: it is tried once more."""
+        """Try once more if the process ends: that need not be the document's fault."""
         for _ in range(_TRIES - 1):
             try:
                 return await self._children.read(body, request, self._seconds)
@@ -84,7 +84,7 @@ class Sandbox:
 
 
 def _adapter(answer: type[T]) -> TypeAdapter[T]:
-    """Made once for each kind of answer."""
+    """Adapters are made once for each type of answer, because that is slow."""
     if answer not in _ADAPTERS:
         _ADAPTERS[answer] = TypeAdapter(answer)
     return _ADAPTERS[answer]

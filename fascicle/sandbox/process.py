@@ -1,4 +1,4 @@
-"""Processes that parse documents, from the parent's side: started when needed, ended when stuck or worn."""
+"""Parsing processes, from the parent's side: started when needed, ended when stuck or worn."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from fascicle.sandbox.idle_children import IdleChildren
 from fascicle.sandbox.limits import LARGEST_ANSWER
 from fascicle.sandbox.lockdown import bare_environment
 
-# What a large document leaves behind is given back; a fresh process costs half a second.
+# A process is replaced after so many, so that its memory is given back; a new process costs half a second.
 _MOST_READINGS = 500
 _START_SECONDS = 60.0
 _DYING_SECONDS = 5.0
@@ -49,7 +49,7 @@ class Child:
             cwd=os.sep,
             env=bare_environment(),
             limit=_LONGEST_HEAD,
-            # Ctrl-C is for the parent, which finishes what is under way.
+            # Ctrl-C reaches only the parent, which finishes the work in progress.
             start_new_session=True,
         )
         return cls(process)
@@ -68,7 +68,7 @@ class Child:
             await self._answer()
 
     async def read(self, body: bytes, request: Mapping[str, Any], seconds: float) -> bytes:
-        """What it made of the document, as JSON. TimeoutError: it takes longer than it may."""
+        """The result as JSON. Raises TimeoutError if it takes longer than `seconds`."""
         self._readings += 1
         async with asyncio.timeout(seconds):
             await self._send(json.dumps({**request, "size": len(body), "seconds": seconds}).encode(), body)
@@ -78,7 +78,7 @@ class Child:
         return payload
 
     async def end(self) -> None:
-        """At once: a child has nothing to lose. Reading to the end of its output frees the pipes."""
+        """Kill it at once: a child has no data to save. Reading its output to the end frees the pipes."""
         self.kill()
         await self._process.communicate()
 
@@ -100,7 +100,7 @@ class Child:
             raise await self._gone() from error
 
     async def _answer(self) -> tuple[dict[str, Any], bytes]:
-        """Never more than was agreed on: a process that says more is taken for broken."""
+        """Reads at most the allowed length: a process that sends more counts as broken."""
         reader = self._process.stdout
         assert reader is not None
         try:
@@ -127,7 +127,7 @@ def raise_failure(head: Mapping[str, Any]) -> None:
 
 
 class Children:
-    """At most `most` at a time, each with one document at a time; none before the first is needed."""
+    """At most `most` processes, each with one document at a time. They start when they are needed."""
 
     def __init__(self, most: int, module: str) -> None:
         self._module = module
@@ -157,7 +157,7 @@ class Children:
             return payload
 
     async def close(self) -> None:
-        """Whoever waits for a busy child sees its end, and clears it away."""
+        """Kill all children. The caller that waits for a busy child sees its end and discards it."""
         self._closed = True
         busy = self._all.difference(self._idle)
         for child in busy:

@@ -1,7 +1,7 @@
-"""Everything that a parsing process may run, as `module:function`.
+"""All functions that a parsing process may run, as `module:function`.
 
-Such a function takes the document's bytes and keywords that JSON can carry, and returns what JSON can carry.
-A process imports a function's module when it needs it for the first time.
+Such a function takes the document's bytes and keyword arguments of JSON types, and returns a JSON type or a
+model. A process imports a function's module when it needs it for the first time.
 """
 
 from enum import StrEnum
@@ -15,9 +15,9 @@ class Reading(StrEnum):
     PAGE = "fascicle.sites.pages.reading:read_page"
     ARTICLE = "fascicle.sites.articles.reading:read_article"
     AO3_PAGE = "fascicle.sites.ao3.reading:read_saved_or_fetched"
-    WEEBCENTRAL_SERIES = "fascicle.sites.weebcentral_pages:series_title"
-    WEEBCENTRAL_CHAPTERS = "fascicle.sites.weebcentral_pages:chapter_list"
-    WEEBCENTRAL_LATEST = "fascicle.sites.weebcentral_pages:latest_updates"
+    WEEBCENTRAL_SERIES = "fascicle.sites.weebcentral.pages:series_title"
+    WEEBCENTRAL_CHAPTERS = "fascicle.sites.weebcentral.pages:chapter_list"
+    WEEBCENTRAL_LATEST = "fascicle.sites.weebcentral.pages:latest_updates"
     ADAPTER_SERIES = "fascicle.sites.declarative.reading:read_title"
     ADAPTER_CHAPTERS = "fascicle.sites.declarative.reading:read_chapters"
     ADAPTER_LATEST = "fascicle.sites.declarative.reading:read_latest_page"

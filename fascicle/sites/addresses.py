@@ -1,9 +1,9 @@
-"""A site's addresses: its public ones, and those below the base address it is configured with."""
+"""A site's addresses: its public ones, and those below its configured base address."""
 
 from urllib.parse import urlsplit
 
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Gated
+from fascicle.net.http import Gated
 
 
 def path_on_site(url: str, base_url: str, *hosts: str) -> str | None:
@@ -15,5 +15,5 @@ def path_on_site(url: str, base_url: str, *hosts: str) -> str | None:
 
 
 def site_gate(name: str, interval_seconds: float) -> Gated:
-    """A low ceiling: one series that always fails must not hold up all the others of the site."""
+    """A gate with a low ceiling: one series that always fails must not delay all the others of the site."""
     return Gated(name, GatePolicy(floor=interval_seconds, ceiling=max(10.0, interval_seconds)))

@@ -1,4 +1,4 @@
-"""What every chapter site offers, and the list of them."""
+"""The interface of a chapter site, and the list of all sites."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from fascicle.domain.chapter import LatestPage, ListingPage, SeriesInfo, SeriesMatch
 from fascicle.domain.errors import PermanentError, UsageError
+from fascicle.domain.series.chapter import LatestPage, ListingPage, SeriesInfo, SeriesMatch
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.http import Gated
+from fascicle.net.http import Gated
 
 
 class ChapterSite(Protocol):
@@ -20,7 +20,7 @@ class ChapterSite(Protocol):
     def gate(self) -> Gated: ...
 
     def recognise(self, url: str) -> str | None:
-        """The site's own key of the series behind this URL, or None when the URL is not this site's."""
+        """The site's own key of the series at this URL, or None if the URL is not this site's."""
         ...
 
     async def series(self, key: str) -> SeriesInfo: ...
@@ -36,7 +36,7 @@ class ChapterSite(Protocol):
 
 @runtime_checkable
 class SweepableSite(Protocol):
-    """A site that lists what is new for everyone (C16)."""
+    """A site with a list of everything new (C16)."""
 
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
         """A page of the newest uploads of all series; `cursor` None is the top."""
@@ -45,21 +45,21 @@ class SweepableSite(Protocol):
 
 @runtime_checkable
 class SearchableSite(Protocol):
-    """A site that finds series by title, and tells about many at once (C14)."""
+    """A site that finds series by title, and returns many series by one request (C14)."""
 
     @property
     def name(self) -> str: ...
 
     async def search(self, title: str) -> list[SeriesMatch]:
-        """Series called like this, the likeliest first."""
+        """Series with a similar title, the most likely first."""
         ...
 
     async def many(self, keys: Sequence[str]) -> list[SeriesInfo]:
-        """Those of the series that exist, in a request per hundred."""
+        """The series that exist among these keys; one request per hundred."""
         ...
 
 
-# Sites people still have links to; saying so beats "unknown site".
+# Closed sites that people still have links to: a better message than "unknown site".
 _CLOSED = {
     "MangaPark closed in January 2026, with its whole network.": (
         "mangapark.com", "mangapark.net", "mangapark.org", "mangapark.me", "mangapark.io", "mangapark.to",
@@ -71,7 +71,7 @@ _CLOSED = {
 
 @dataclass(frozen=True)
 class BrokenAdapter:
-    """A file that cannot be used: the site it is about, as far as that can be told, and why."""
+    """An adapter file that cannot be used: its site's name, as far as known, and the error."""
 
     name: str
     file: Path
@@ -101,7 +101,7 @@ class Sites:
         raise UsageError("unknown_site", f"No site is called {name!r}. Known: {', '.join(self.names)}.")
 
     def sweepable(self, name: str) -> SweepableSite | None:
-        """The site if it has a list of what is new for everyone."""
+        """The site if it has a list of everything new."""
         site = self._sites.get(name)
         return site if isinstance(site, SweepableSite) else None
 

@@ -1,7 +1,7 @@
-"""Discord's REST API: replies to interactions are edited, channels written to, commands registered.
+"""Discord's REST API: edits replies to interactions, writes to channels, registers commands.
 
-An interaction's token is part of the address it is used at, so no error of the HTTP client leaves this module
-with its own words.
+An interaction's token is part of the address it is used at, so this module replaces the messages of the HTTP
+client's errors.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ from pydantic import SecretStr
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.answers import Answer, retry_after
-from fascicle.runtime.http import Gated, HttpClient, StreamedBody
+from fascicle.net.answers import Answer, retry_after
+from fascicle.net.http import Gated, HttpClient, StreamedBody
 
 LONGEST_CONTENT = 2000
 # Discord allows a bot 50 requests in a second.
 GATE = Gated("discord", GatePolicy(0.02, ceiling=60.0))
 _LONGEST_NONCE = 25
 _EPHEMERAL = 64
-# Of Discord's own numbers: the token is unknown or too old, or nothing was ever replied with it.
+# Discord's statuses for an unknown or old token, and for a token without a reply.
 _NO_SUCH_REPLY = (401, 404)
 _WITHOUT_ADDRESS = frozenset(
     {"reply_expired", "auth_failed", "not_found", "rate_limited", "blocked", "server_error", "bad_request"}
@@ -48,7 +48,7 @@ class Discord:
     async def edit_reply(
         self, application_id: str, token: SecretStr, content: str, *, mention: str | None = None
     ) -> None:
-        """Replace what the reply says. Twice does no harm. Raises `reply_expired` when it is too late."""
+        """Replace the text of the reply. Repeatable. Raises `reply_expired` when it is too late."""
         url = f"{self._webhook(application_id, token)}/messages/@original"
         await self._send("PATCH", url, _message(content, mention), judge=_judge_reply)
 
@@ -61,14 +61,14 @@ class Discord:
         mention: str | None = None,
         ephemeral: bool = False,
     ) -> None:
-        """One more message below the reply; `ephemeral`: for the one who asked."""
+        """Another message below the reply; `ephemeral`: only the user of the command sees it."""
         payload = _message(content, mention) | ({"flags": _EPHEMERAL} if ephemeral else {})
         await self._send("POST", self._webhook(application_id, token), payload, judge=_judge_reply)
 
     async def post_message(
         self, channel_id: str, content: str, nonce: str, *, mention: str | None = None
     ) -> None:
-        """A message by the bot. Within minutes the same nonce is the same message, posted once."""
+        """A message by the bot. A repeated nonce within minutes means the same message, posted once."""
         payload = _message(content, mention) | {"nonce": _short(nonce), "enforce_nonce": True}
         url = f"{self._api}/channels/{quote(channel_id, safe='')}/messages"
         await self._send("POST", url, payload, judge=_judge_channel(channel_id), headers=self._as_bot())
@@ -76,7 +76,7 @@ class Discord:
     async def register(
         self, application_id: str, commands: Sequence[Mapping[str, Any]], guild: str | None = None
     ) -> int:
-        """Replace all commands of the application, or those it has in one guild. How many there are then."""
+        """Replace all commands of the application, or those in one guild. Returns the number of commands."""
         place = f"guilds/{quote(guild, safe='')}/commands" if guild else "commands"
         url = f"{self._api}/applications/{quote(application_id, safe='')}/{place}"
         answer = await self._send(
@@ -107,7 +107,7 @@ class Discord:
             )
         except FascicleError as error:
             told = _without_address(error)
-        # Raised out here, so that the first one, which names the address, does not come along as its context.
+        # Raised outside the `except`, so that the original error with the address is not its context.
         raise told
 
 
@@ -121,7 +121,7 @@ def _json_body(payload: Any) -> StreamedBody:
 
 
 def _message(content: str, mention: str | None) -> dict[str, Any]:
-    """Nobody is notified by what a title or a person says; only by us, and only who is meant."""
+    """Only `mention` is notified; mentions in titles and in people's texts have no effect."""
     allowed: dict[str, Any] = {"parse": []}
     if mention is not None:
         content = f"<@{mention}> {content}"
@@ -194,7 +194,7 @@ def _judge_registration(answer: Answer) -> None:
 
 
 def _judge(answer: Answer) -> None:
-    """What an answer means, whatever was asked."""
+    """Judge the answer to any request."""
     status = answer.status
     if status < 300:
         return
@@ -205,7 +205,7 @@ def _judge(answer: Answer) -> None:
             "Discord does not accept the bot's token: check FASCICLE_DISCORD_BOT_TOKEN.",
             http_status=status,
         )
-    if status == 429 or (status == 403 and not _said(answer)):  # the edge, in HTML: "too often" as well
+    if status == 429 or (status == 403 and not _said(answer)):  # the edge servers' HTML: too many requests
         code = "rate_limited" if status == 429 else "blocked"
         raise MustWait(code, words, seconds=_wait(answer), refused=True, http_status=status)
     if status >= 500 or status == 408:
@@ -224,13 +224,13 @@ def _said(answer: Answer) -> dict[str, Any]:
 
 
 def _reason(answer: Answer) -> str:
-    """Discord's number for what is wrong. Its words may repeat ours, so they stay out."""
+    """Discord's number of the error. Its message may repeat our text, so it is left out."""
     code = _said(answer).get("code")
     return f" [{code}]." if isinstance(code, int) and code else "."
 
 
 def _wait(answer: Answer) -> float:
-    """To the millisecond in the body, in whole seconds in the header."""
+    """The wait in seconds: the body is precise to the millisecond, the header has whole seconds."""
     seconds = _said(answer).get("retry_after")
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds <= 86_400:
         return float(seconds)

@@ -1,4 +1,4 @@
-"""Reading fics, a request at a time: each step's outcome is kept before the next request is made (F1, F3)."""
+"""Reads fics, one request at a time: each step's outcome is stored before the next request (F1, F3)."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.fic import Fic, FicCode, FicKind, FicRef, SeriesPage
+from fascicle.domain.fics.fic import Fic, FicCode, FicKind, FicRef, SeriesPage
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.answers import Answer, raise_for_status, retry_after
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.net.answers import Answer, raise_for_status, retry_after
+from fascicle.net.http import Gated, HttpClient
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sandbox.limits import CRASHED, TIMEOUT
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from fascicle.sites.fanficfare import FanFicFare
 
 AO3_GATE = "ao3"
-# More hops than this lead nowhere.
+# More redirects than this never reach a page.
 _MOST_HOPS = 6
 _REDIRECTS = (301, 302, 303, 307, 308)
-# Without a word from the archive: how long each kind of refusal keeps us away.
+# How long each kind of refusal keeps us away if the archive names no time.
 _STAY_AWAY = {FicCode.RATE_LIMITED: 300.0, FicCode.BLOCKED: 3600.0, FicCode.CHALLENGE: 900.0}
-# Redirects of other sites are followed at once; their gates are short.
+# Redirects of other sites are followed within the same call, because the waits at their gates are short.
 _HOP_PATIENCE = 60.0
 _HOPS = 4
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -32,14 +32,14 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """The page is there."""
+    """The page is at this address."""
 
     url: str
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """One page of those that a reader wants."""
+    """One of the pages that a reader needs."""
 
     url: str
     body: bytes
@@ -49,7 +49,7 @@ Outcome = Fic | SeriesPage | Elsewhere | Fetched
 
 
 class Ao3:
-    """The Archive of Our Own: one request a call, through the gate of the whole installation."""
+    """The Archive of Our Own: one request per call, through the gate of the whole installation."""
 
     def __init__(self, http: HttpClient, sandbox: Sandbox, *, base_url: str, policy: GatePolicy) -> None:
         self._http = http
@@ -58,7 +58,7 @@ class Ao3:
         self.gate = Gated(AO3_GATE, policy)
 
     async def fetch(self, ref: FicRef, url: str | None, *, hops: int) -> Outcome:
-        """`url`: where an earlier request said to go on; `hops`: how many of them yielded no page."""
+        """`url`: where an earlier request led; `hops`: the number of requests so far without a page."""
         if hops >= _MOST_HOPS:
             raise PermanentError("bad_redirect", f"{ref.url} redirects in a circle.")
         target = url or self._base + urlsplit(ref.url).path
@@ -115,7 +115,7 @@ class Ao3:
 async def read_archive_page(
     sandbox: Sandbox, ref: FicRef, body: bytes, *, status: int = 200, headers: Mapping[str, str] = _NO_HEADERS
 ) -> Fic | SeriesPage:
-    """What a page of the archive's says; otherwise an error whose code is a FicCode."""
+    """The work or series on a page of the archive; otherwise an error whose code is a FicCode."""
     wanted: type[Fic] | type[SeriesPage] = SeriesPage if ref.kind is FicKind.SERIES else Fic
     telling = {name: value for name, value in headers.items() if name.lower() == "cf-mitigated"}
     try:
@@ -135,7 +135,7 @@ async def read_archive_page(
 
 
 def _as_wait(error: FascicleError, answer: Answer) -> MustWait | None:
-    """What the archive says to everyone, not only of this fic, keeps us away for a while."""
+    """A refusal that is not about this fic alone becomes a wait for all requests to the archive."""
     wait = retry_after(answer.headers)
     if error.code in _STAY_AWAY:
         seconds = wait if wait is not None else _STAY_AWAY[FicCode(error.code)]
@@ -146,7 +146,7 @@ def _as_wait(error: FascicleError, answer: Answer) -> MustWait | None:
 
 
 class OtherFicSites:
-    """What FanFicFare can read, from pages that we fetch for it."""
+    """The sites that FanFicFare can read, from pages that we fetch for it."""
 
     def __init__(
         self, http: HttpClient, reader: "FanFicFare", *, bases: Mapping[str, str], policy: GatePolicy
@@ -160,7 +160,7 @@ class OtherFicSites:
         return Gated(site, self._policy)
 
     async def fetch(self, ref: FicRef, pages: Mapping[str, bytes]) -> Outcome:
-        """The fic, or one more of the pages that it takes."""
+        """The fic, or the next page that is needed for it."""
         read = await self._reader.read(ref, pages)
         return read if isinstance(read, Fic) else Fetched(read.url, await self._page(ref, read.url))
 

@@ -1,4 +1,4 @@
-"""What sites write, made fit to keep: text, numbers, times and addresses of unknown origin."""
+"""Cleans values from sites for storing: text, numbers, times and addresses of unknown origin."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -35,7 +35,7 @@ def time(value: Any) -> datetime | None:
 
 
 def unix_time(value: Any, *, per_second: int = 1) -> datetime | None:
-    """A UNIX time as number or digits; 0 is how sites say that there is none."""
+    """A UNIX time as number or digits; sites write 0 for no time."""
     try:
         seconds = float(value) / per_second
         return instant(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else None
@@ -44,7 +44,7 @@ def unix_time(value: Any, *, per_second: int = 1) -> datetime | None:
 
 
 def address(value: Any, page: str) -> str | None:
-    """An absolute web address, relative ones resolved against the page that had it; None if it is none."""
+    """An absolute web address; a relative one is resolved against its page. None: not a web address."""
     if not isinstance(value, str) or not value.strip():
         return None
     try:

@@ -1,8 +1,8 @@
-"""What sites print on a chapter: its number, and the rest, which is its title."""
+"""The label that a site prints on a chapter: its number, and the rest, which is its title."""
 
 import re
 
-from fascicle.domain.chapter_title import number_in_title
+from fascicle.domain.series.chapter_title import number_in_title
 
 _NUMBER = r"\d{1,5}(?:\.\d{1,4})?"
 _HEADING = re.compile(
@@ -18,6 +18,6 @@ def label_number(label: str | None, series: str = "") -> str | None:
 
 
 def label_title(label: str | None) -> str | None:
-    """What a label says beside the chapter's number: `Chapter 12: Rain` → `Rain`."""
+    """The label without the chapter's number: `Chapter 12: Rain` → `Rain`."""
     match = _HEADING.match(label or "")
     return (label or "")[match.end() if match else 0 :].strip(" -:–") or None

@@ -1,6 +1,6 @@
-"""An OpenAI-compatible endpoint (OpenRouter and its like): one question, one answer, and what it cost (R4).
+"""An OpenAI-compatible endpoint (such as OpenRouter): one question, one answer, and its cost (R4).
 
-A plain HTTP client: the retries of vendors' libraries would pay again below Temporal's.
+It is a plain HTTP client, because vendors' libraries would retry, and so pay, unseen by Temporal.
 """
 
 import re
@@ -15,19 +15,19 @@ from pydantic import SecretStr
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.summary_prompt import Messages
-from fascicle.runtime.answers import Answer, retry_after
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.domain.summaries.summary_prompt import Messages
+from fascicle.net.answers import Answer, retry_after
+from fascicle.net.http import Gated, HttpClient
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 _REFUSED_SECONDS = 10.0
 _LONGEST_DETAIL = 200
 _STATUSES = frozenset(str(status) for status in range(400, 600))
-# What another model may well do: this one is unknown here, cannot take so much, declines, or was cut off.
+# Errors of one model; another may succeed: unknown here, text too long, declined, or answer cut off.
 OF_THE_MODEL = frozenset({"model_unavailable", "context_exceeded", "moderation", "answer_cut"})
-# What no model of this endpoint can do anything about.
+# Errors that are the same for all models of this endpoint.
 OF_THE_ACCOUNT = frozenset({"llm_auth_failed", "llm_credits"})
-# After these nobody knows whether it was answered, and paid.
+# After these errors it is unknown whether the question was answered and paid.
 UNCLEAR = frozenset({"timeout", "connection_lost", "bad_answer"})
 _ADVICE = {
     "llm_auth_failed": "Check FASCICLE_LLM_API_KEY.",
@@ -37,7 +37,7 @@ _ADVICE = {
     "moderation": "Another model may take it: FASCICLE_LLM_MODELS.",
     "llm_refused": "Check FASCICLE_LLM_URL and FASCICLE_LLM_MODELS.",
 }
-# Vendors say the same in words of their own.
+# Vendors use different words for the same error.
 _TOO_LONG = re.compile(
     r"context.?length|context window|prompt is too long|token count.*exceeds|maximum.*tokens"
 )
@@ -57,17 +57,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer, and what it cost whether it is of use or not."""
+    """An answer and its cost, whether it is usable or not."""
 
     content: str
     model: str
-    """Who answered, as the endpoint says."""
+    """The model that answered, as the endpoint reports it."""
     prompt_tokens: int
     completion_tokens: int
     cost: Decimal | None
-    """In the endpoint's currency; None: it does not say."""
+    """In the endpoint's currency; None: the endpoint does not report it."""
     problem: FascicleError | None = None
-    """Why it is of no use."""
+    """Why the answer is not usable."""
 
 
 class LanguageModel:
@@ -87,7 +87,7 @@ class LanguageModel:
         self._timeout = timeout_seconds
 
     async def ask(self, question: Question) -> Completion:
-        """Raises where there is none; an answer of no use comes back with its problem: it has its price."""
+        """Raises if there is no answer. An unusable one is returned with its problem: it costs too."""
         answer = await self._http.send(
             "POST",
             self._url,
@@ -100,7 +100,7 @@ class LanguageModel:
         return completion_in(answer, question.model)
 
     def _gate(self, model: str) -> Gated:
-        """Each model has its own: where one is rate limited, another may not be."""
+        """Each model has its own gate: if one is rate-limited, another may not be."""
         return Gated(f"llm:{urlsplit(self._url).netloc}:{model}"[:200], self._policy)
 
     def _body(self, question: Question) -> dict[str, Any]:
@@ -112,10 +112,10 @@ class LanguageModel:
             "response_format": {"type": "json_schema", "json_schema": schema},
         }
         host = urlsplit(self._url).hostname or ""
-        if host == "api.openai.com":  # it refuses what it does not know, and the older name
+        if host == "api.openai.com":  # it refuses unknown parameters and the older name
             return body | {"max_completion_tokens": question.max_tokens}
         body["max_tokens"] = question.max_tokens
-        if host.endswith("openrouter.ai"):  # only providers that heed the schema; and what the answer cost
+        if host.endswith("openrouter.ai"):  # only providers that obey the schema, and report the cost
             body |= {"provider": {"require_parameters": True}, "usage": {"include": True}}
         return body
 
@@ -123,14 +123,14 @@ class LanguageModel:
         try:
             judge(answer)
         except FascicleError as error:
-            if self._key and self._key in error.message:  # some endpoints repeat what they refuse
+            if self._key and self._key in error.message:  # some endpoints repeat a refused key
                 error.message = error.message.replace(self._key, "***")
                 error.args = (error.message,)
             raise
 
 
 def judge(answer: Answer) -> None:
-    """Raise what kept the question from being answered. HTTP 200 may carry an error, in several places."""
+    """Raise the error if there is no answer. HTTP 200 may contain an error in several places."""
     said = _json(answer)
     if answer.status >= 400:
         raise _error(answer.status, said.get("error"), answer)
@@ -161,7 +161,7 @@ def completion_in(answer: Answer, asked: str) -> Completion:
 
 def _problem(choice: dict[str, Any], content: str, asked: str) -> FascicleError | None:
     if choice.get("finish_reason") == "length":
-        # Asked again it would be cut off again: a model that thinks aloud may use up all it is allowed.
+        # A repeated question would be cut off again: a reasoning model may use up all its tokens.
         said = f"{asked} did not come to an end. Raise FASCICLE_LLM_OUTPUT_TOKENS, or choose another model."
         return PermanentError("answer_cut", said, http_status=200)
     if _message(choice).get("refusal"):
@@ -210,12 +210,12 @@ def _permanent_code(status: int, words: str) -> str:
 
 
 def _kind(error: Any) -> str:
-    """What the vendor calls it: an error's code may be a word."""
+    """The vendor's name of the error: its code may be a word."""
     return f"{error.get('code')} {error.get('type')}" if isinstance(error, dict) else ""
 
 
 def _detail(error: Any) -> str:
-    """Their words, on one line."""
+    """The vendor's message on one line."""
     message = error.get("message") if isinstance(error, dict) else error
     words = " ".join("".join(c if c.isprintable() else " " for c in str(message or "")).split())
     return words[:_LONGEST_DETAIL]

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-from fascicle.domain.chapter import (
+from fascicle.domain.errors import RetryableError
+from fascicle.domain.series.chapter import (
     LatestEntry,
     LatestPage,
     ListingPage,
@@ -13,9 +14,8 @@ from fascicle.domain.chapter import (
     SeriesMatch,
     Upload,
 )
-from fascicle.domain.errors import RetryableError
-from fascicle.runtime.answers import Answer
-from fascicle.runtime.http import HttpClient
+from fascicle.net.answers import Answer
+from fascicle.net.http import HttpClient
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.fields import count as _count
 from fascicle.sites.fields import text as _text
@@ -28,9 +28,9 @@ EVERYTHING_PAGE = 500
 SERIES_PAGE = 100
 SEARCH_PAGE = 20
 LATEST_PAGE = 100
-# Pages of the latest list overlap: a deletion meanwhile moves everything up, and nothing may slip through.
+# Pages of the latest list overlap, because a deletion meanwhile moves all entries up.
 LATEST_STEP = 90
-# The API refuses offset + limit beyond this; a longer list goes on in a window of its own.
+# The API refuses offset + limit beyond this; a longer list continues in a new window.
 WINDOW = 10_000
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -85,7 +85,7 @@ class MangaDex:
         return ListingPage(uploads, rows, total, str(following) if more else None)
 
     async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
-        """Oldest first: what is uploaded meanwhile is appended, so that no page shifts."""
+        """Oldest first: new uploads are appended meanwhile, so no page shifts."""
         since, _, at = (cursor or "|0").partition("|")
         offset = int(at)
         extra = {"order[createdAt]": "asc", **({"createdAtSince": since} if since else {})}
@@ -147,7 +147,7 @@ def _unexpected(answer: Answer, what: str) -> RetryableError:
 
 
 def _series_info(row: Any) -> SeriesInfo | None:
-    """A manga; None for what is none."""
+    """A manga; None for a row that is no manga."""
     if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict):
         return None
     key = _text(row.get("id"))
@@ -202,7 +202,7 @@ def _series_key(row: Any) -> str | None:
 
 
 def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], int, int]:
-    """The uploads of a feed page, the total, and how many rows the page had."""
+    """The uploads of a feed page, the total, and the number of rows on the page."""
     body = _collection(answer)
     rows = _rows(answer, body)
     uploads = [upload for row in rows if (upload := _upload(row, languages)) is not None]
@@ -211,7 +211,7 @@ def _uploads(answer: Answer, languages: Sequence[str]) -> tuple[list[Upload], in
 
 
 def _upload(row: Any, languages: Sequence[str]) -> Upload | None:
-    """One upload; None for rows that are no chapter or in a language nobody asked for."""
+    """One upload; None for a row that is no chapter or in another language."""
     if not isinstance(row, dict) or not isinstance(row.get("attributes"), dict):
         return None
     upload_id = _text(row.get("id"))

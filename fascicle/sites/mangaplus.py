@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fascicle.domain.chapter import ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.runtime.answers import Answer
-from fascicle.runtime.http import HttpClient
+from fascicle.domain.series.chapter import ListingPage, SeriesInfo, Upload
+from fascicle.net.answers import Answer
+from fascicle.net.http import HttpClient
 from fascicle.sites import fields
 from fascicle.sites.addresses import path_on_site, site_gate
 from fascicle.sites.labels import label_title
@@ -16,7 +16,7 @@ NAME = "mangaplus"
 PUBLIC_URL = "https://mangaplus.shueisha.co.jp"
 
 _TITLE_PATH = re.compile(r"/titles/([0-9]{1,12})/?", re.ASCII)
-# The middle list is only a picture of what the app sells; it cannot be read.
+# The middle list only shows the chapters that the app sells; they cannot be read.
 _READABLE = ("firstChapterList", "lastChapterList")
 # A title is in one language. The API names or numbers it, and leaves English out.
 _LANGUAGES: dict[Any, str] = {
@@ -52,7 +52,7 @@ class MangaPlus:
         return ListingPage(list(reversed(page.uploads)), page.rows, page.total, None, partial=True)
 
     async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
-        """What can be read at present, oldest first. A title has one language, so none is filtered out."""
+        """The chapters that can be read now, oldest first. A title has one language, so none is filtered."""
         view, answer = await self._title(key)
         rows = list(_rows(view, answer))
         language = view["title"].get("language")
@@ -117,5 +117,5 @@ def _upload(row: Any, language: str | None) -> Upload | None:
         group="MANGA Plus",
         url=f"{PUBLIC_URL}/viewer/{chapter_id}",
         published_at=fields.unix_time(row.get("startTimeStamp")),
-        unavailable=subtitle is None,  # the subtitle goes when the chapter can no longer be read
+        unavailable=subtitle is None,  # the subtitle disappears when the chapter can no longer be read
     )

@@ -1,29 +1,29 @@
-"""How much HTML grows when it is parsed: unclosed formatting elements are repeated in each new block.
+"""Estimates how much HTML grows by parsing: unclosed formatting elements are repeated in each new block.
 
-45 kB of `<p><b id=0>…<b id=k></p>` and `<p>x</p>` times m become k·m elements. The estimate never parses and
-takes time in proportion to the text.
+45 kB of `<p><b id=0>…<b id=k></p>` and m times `<p>x</p>` become k·m elements. The estimate does not parse
+and takes linear time.
 """
 
 import re
 from collections import Counter
 
-# So few cost nothing worth counting: cards that are one link, a page in one font.
+# So few open elements are usual and not counted: cards that are one link, a page in one font.
 _USUAL = 8
 _USUAL_BYTES = 4_000
 MOST_ELEMENTS = 200_000
 _MOST_BYTES = 20_000_000
-# The parser repeats no more than three that are alike.
+# The parser repeats no more than three equal elements.
 _MOST_ALIKE = 3
 _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)([^>]*)")
 _FORMATTING = frozenset(
     (b"b", b"big", b"code", b"em", b"font", b"i", b"s", b"small", b"strike", b"strong", b"tt", b"u")
 )
-# Of these, one ends the one before.
+# An element of these ends the one before it.
 _SINGLE = frozenset((b"a", b"nobr"))
 
 
 def grows_monstrous(body: bytes) -> bool:
-    """Whether the elements that a parser would repeat are more than any page has in good faith."""
+    """Would a parser repeat more elements than any page has in good faith?"""
     opened = _Opened()
     elements = size = 0
     for closing, name, attributes in _TAG.findall(body):

@@ -1,7 +1,7 @@
-"""HTML of other people's sites, before it is parsed: by a quick look that parses nothing.
+"""Quick checks of untrusted HTML before it is parsed; the checks themselves do not parse.
 
-The parser takes time in the square of a page's depth and of a tag's attributes, and memory in the product of
-unclosed elements and blocks. The parsing process has limits; a page that is refused here does not cost one.
+The parser's time grows with the square of a page's depth and of a tag's attributes, its memory with the
+product of unclosed elements and blocks. The parsing process has limits; a page refused here costs no process.
 """
 
 import re
@@ -11,7 +11,7 @@ from fascicle.sites.markup_growth import grows_monstrous
 _LONGEST_TAG = 8_000
 _DEEPEST = 10_000
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-# They have no contents, or the next one of their kind ends them.
+# These have no contents, or the next one of their kind ends them.
 _FLAT = frozenset(
     (
         *(b"br", b"hr", b"img", b"input", b"link", b"meta", b"wbr", b"col", b"area", b"source"),
@@ -21,7 +21,7 @@ _FLAT = frozenset(
 
 
 def is_monstrous(body: bytes) -> bool:
-    """Whether parsing it may take minutes: by a quick look, for sites whose pages have no endless tags."""
+    """Can parsing it take minutes? A quick check, for sites whose pages have no endless tags."""
     return _is_overlong(body) or is_too_deep(body) or grows_monstrous(body)
 
 
@@ -37,7 +37,7 @@ def is_too_deep(body: bytes, most: int = _DEEPEST) -> bool:
 
 
 class _Depth:
-    """How many tags are open. One that closes what is not open counts for nothing."""
+    """The number of open tags. A closing tag without an open one is ignored."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -53,7 +53,7 @@ class _Depth:
         return self._depth
 
 
-# For pages of anybody, which carry whole pictures and programs in their attributes.
+# For pages of any site, which contain whole pictures and programs in their attributes.
 _MARK = re.compile(rb"<(?:(!--)|([!?])|(/?)([a-zA-Z][^\s/>]*))")
 _ATTRIBUTE = re.compile(rb"""[\s/]*[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?""")
 _ENDS = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea")}
@@ -61,7 +61,7 @@ _MOST_ATTRIBUTES = 2000
 
 
 def would_take_minutes(body: bytes) -> bool:
-    """Whether parsing it would, or take all memory: by its tags, read one by one."""
+    """Would parsing it take minutes or all memory? It reads the tags one by one."""
     if grows_monstrous(body):
         return True
     depth, position = _Depth(), 0
@@ -81,7 +81,7 @@ def would_take_minutes(body: bytes) -> bool:
 
 
 def _attributes(body: bytes, position: int) -> tuple[int, int]:
-    """How many there are, up to more than enough; and where the tag ends."""
+    """The number of attributes, counted up to the limit, and the position after the tag."""
     count = 0
     while count <= _MOST_ATTRIBUTES and (match := _ATTRIBUTE.match(body, position)):
         count, position = count + 1, match.end()

@@ -23,13 +23,13 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_203_114
 
 
-# A table that a restore leaves behind, in its own transaction: whoever would start work is refused meanwhile.
+# A restore creates this table in its own transaction; while it exists, `check_schema` refuses the database.
 _UNDOUBTED = "restored_undoubted"
 MARK_AS_UNDOUBTED = f"create table if not exists public.{_UNDOUBTED} ();"
 
 
 _USED_AT = "fascicle_used_at"
-# Of a connection that was used lately the driver knows whether the server has closed it.
+# The driver already knows whether the server has closed a connection that was used recently.
 _PING_AFTER_SECONDS = 30.0
 
 
@@ -40,7 +40,7 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
         asyncpg_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        # The last one returned is used first: a burst's others stay idle, and a server may close them.
+        # The connection returned last is used first: those opened for a burst stay idle, and may be closed.
         pool_use_lifo=True,
         # Statements' values may be secrets, and errors go to logs, histories and traces.
         hide_parameters=True,
@@ -55,7 +55,7 @@ def open_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
 
 
 def _replace_dead_connections(engine: AsyncEngine) -> None:
-    """SQLAlchemy's own check is three round trips before each transaction: here only where it was idle."""
+    """SQLAlchemy's pre-ping costs three round trips per transaction; ping only connections that were idle."""
     from sqlalchemy import event
     from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 
@@ -79,7 +79,7 @@ def _replace_dead_connections(engine: AsyncEngine) -> None:
 
 
 def open_reading_engine(url: str) -> AsyncEngine:
-    """For a command that only reads: without SQLAlchemy, unless the URL says what only SQLAlchemy knows."""
+    """For a command that only reads: without SQLAlchemy, unless the URL has options that only it knows."""
     from fascicle.storage.plain_engine import PlainEngine, can_read_plainly
 
     parsed = parse_database_url(url)
@@ -106,7 +106,7 @@ def asyncpg_url(text: str) -> URL:
 
 @asynccontextmanager
 async def database_errors() -> AsyncIterator[None]:
-    """A lost database is retryable, data that it refuses is not; anything else is a fault of ours."""
+    """Raise a lost database as retryable and refused data as permanent; any other error is our bug."""
     try:
         yield
     except (OSError, TimeoutError) as error:
@@ -133,7 +133,7 @@ def _from_sqlalchemy(error: Exception) -> FascicleError | None:
 
 
 def _from_asyncpg(error: Exception) -> FascicleError | None:
-    """Of a command that reads without SQLAlchemy."""
+    """Errors of a command that reads without SQLAlchemy."""
     if "asyncpg" not in sys.modules:
         return None
     from asyncpg import InterfaceError, PostgresError
@@ -146,7 +146,7 @@ def _from_asyncpg(error: Exception) -> FascicleError | None:
 
 
 def refused_by_database(error: Exception) -> BaseException | None:
-    """What PostgreSQL itself said, if it was PostgreSQL that refused."""
+    """PostgreSQL's own error; None if the error came from elsewhere."""
     if "sqlalchemy" in sys.modules:
         from sqlalchemy.exc import DBAPIError
 
@@ -184,7 +184,7 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 @asynccontextmanager
 async def statement(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Each statement is its own transaction: for one alone, or for reads, without round trips around them."""
+    """Each statement is its own transaction, which saves the round trips for begin and commit."""
     async with database_errors(), engine.connect() as connection:
         yield await connection.execution_options(isolation_level="AUTOCOMMIT")
 
@@ -239,7 +239,7 @@ async def check_schema(engine: AsyncEngine) -> str:
 
 
 async def settle_doubts(connection: AsyncConnection) -> None:
-    """What may have happened since the backup is doubted: workers may start."""
+    """Drop the mark of a restore: lost events are accounted for, and workers may start."""
     await connection.execute(text(f"drop table if exists public.{_UNDOUBTED}"))
 
 
@@ -251,7 +251,7 @@ async def _version(connection: AsyncConnection) -> str | None:
 
 
 def check_is_known(version: str | None) -> None:
-    """An error for a schema that no migration of ours leads on from."""
+    """Raise an error for a schema that our migrations cannot upgrade."""
     if version is None or version in known_versions():
         return
     if version.isdecimal() and version > (newest := newest_version()):
@@ -272,12 +272,12 @@ def newest_version() -> str:
 
 
 def known_versions() -> set[str]:
-    """Of all schemas that this code can bring up to its own."""
+    """The versions of all schemas that this code can upgrade."""
     return {path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 
 def _upgrade(connection: Connection) -> None:
-    # Alembic takes a quarter of a second to load, and only those who migrate need it.
+    # Alembic takes a quarter of a second to load, and only a migration needs it.
     from alembic import command
     from alembic.config import Config
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
 _DRIVERS = ("postgres", "postgresql", "postgresql+asyncpg")
-# SQLAlchemy's own pattern: what is accepted here is what it can use.
+# SQLAlchemy's own pattern, so that both accept the same URLs.
 _URL = re.compile(
     r"""(?P<driver>[\w\+]+)://
         (?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?
@@ -27,7 +27,7 @@ class DatabaseUrl:
     driver: str
 
     def masked(self, mask: str) -> str:
-        """For people's eyes, as SQLAlchemy writes it: without the password, wherever it is."""
+        """The URL as SQLAlchemy prints it for people; passwords in the query are masked too."""
         user = "" if self.user is None else quote(self.user, safe=" +")
         password = "" if self.password is None else ":***"
         host = f"[{self.host}]" if self.host and ":" in self.host else self.host or ""
@@ -40,7 +40,7 @@ class DatabaseUrl:
 
 
 def parse_database_url(text: str) -> DatabaseUrl:
-    """A ValueError for what is no PostgreSQL URL."""
+    """Raises ValueError for anything but a PostgreSQL URL."""
     match = _URL.match(text)
     if match is None or match["driver"] not in _DRIVERS or not (match["port"] or "0").isdecimal():
         raise ValueError("not a PostgreSQL URL")

@@ -1,7 +1,7 @@
-"""A way to read the database without SQLAlchemy, for commands that list and are gone.
+"""Reads the database without SQLAlchemy, for short commands that only list.
 
-It has of SQLAlchemy's engine, connection and result what the queries of listings use. Its transactions are
-read-only: PostgreSQL itself refuses anything else.
+It has the parts of SQLAlchemy's engine, connection and result that listings use. Its transactions are
+read-only: PostgreSQL itself refuses writes.
 """
 
 import json
@@ -17,10 +17,10 @@ import asyncpg
 from fascicle.storage.database_url import DatabaseUrl
 from fascicle.storage.sql import Statement
 
-# SQLAlchemy's own rule for what is a parameter: `:name`, but not `::type`.
+# SQLAlchemy's own rule for parameters: `:name`, but not `::type`.
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 _CONNECT_WITHIN, _ANSWER_WITHIN = 10.0, 60.0
-# What asyncpg takes besides; an address that says more is for SQLAlchemy.
+# The query options that this engine supports; a URL with any other needs SQLAlchemy.
 _KNOWN = {"host", "port"}
 
 
@@ -29,7 +29,7 @@ def can_read_plainly(url: DatabaseUrl) -> bool:
 
 
 class PlainEngine:
-    """One connection, made at first use, and anew where it was lost."""
+    """One connection, opened at first use and again after it was lost."""
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._url = url
@@ -88,7 +88,7 @@ class PlainConnection:
 
 
 def _numbered(sql: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """PostgreSQL numbers its parameters."""
+    """Replaces named parameters by PostgreSQL's numbered ones."""
     names = list(dict.fromkeys(_PARAMETER.findall(sql)))
     places = {name: f"${number}" for number, name in enumerate(names, 1)}
     return _PARAMETER.sub(lambda match: places[match[1]], sql), [parameters[name] for name in names]
@@ -109,7 +109,7 @@ def _decoded(record: asyncpg.Record, decoders: Mapping[int, Any]) -> tuple[Any, 
 
 
 class PlainRows:
-    """All rows of a result: of tuples whose parts have names, of mappings, or of single values."""
+    """All rows of a result: named tuples, mappings, or single values."""
 
     def __init__(self, columns: list[str], rows: Iterable[Any]) -> None:
         self._columns = columns

@@ -1,7 +1,7 @@
-"""SQL that either way to the database can run: SQLAlchemy's, and the plain one of commands that only read.
+"""SQL statements for both engines: SQLAlchemy's, and the plain one of commands that only read.
 
-SQLAlchemy takes longer to load than a listing may take as a whole. So a statement is only its words until
-SQLAlchemy asks for more.
+SQLAlchemy takes longer to load than a whole listing may take. So a statement stays text until SQLAlchemy
+needs more.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def text(sql: str, *, jsonb: Sequence[str] = (), jsonb_or_null: Sequence[str] = 
 
 
 class Statement:
-    """Stands for SQLAlchemy's TextClause, which is made at the first look at more than the words."""
+    """Stands in for SQLAlchemy's TextClause, which is created when anything but the text is used."""
 
     def __init__(self, sql: str, jsonb: Sequence[str], jsonb_or_null: Sequence[str]) -> None:
         self.sql = sql
@@ -28,7 +28,7 @@ class Statement:
         return getattr(_clause(self.sql, *self._typed), name)
 
 
-# Many functions write their statement where they use it: the same words are read once.
+# Many functions write their statement where they use it: the cache parses each text only once.
 @lru_cache(maxsize=1024)
 def _clause(sql: str, jsonb: tuple[str, ...], jsonb_or_null: tuple[str, ...]) -> "TextClause":
     import sqlalchemy

@@ -1,12 +1,12 @@
-"""Payloads opened and sealed for Temporal's own tools (X5): what `--codec-endpoint` and the Web UI ask.
+"""Opens and seals payloads for Temporal's own tools (X5): the `--codec-endpoint` option and the Web UI.
 
 POST /codec/decode, /codec/encode   {"payloads": […]}, answered alike; a bearer token, or a browser's cookie
-GET, POST /codec/login              a browser gives the token once and gets that cookie
+GET, POST /codec/login              a browser sends the token once and gets that cookie
 
-A cookie counts only for pages of the Web UIs that the settings name. Nothing of what passes is logged.
+A cookie is accepted only from pages of the Web UIs that the settings name. No payload is logged.
 
-In place of a payload that cannot be opened stands a sentence that names its key: of a refusal `temporal`
-tells only, after its ten seconds, that they are over. Sent back, the sentence is the payload again.
+A payload that cannot be opened is replaced by a sentence that names its key, because `temporal` reports a
+refusal only as a timeout after ten seconds. Sent back, the sentence becomes the payload again.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.api.common.v1 import Payload, Payloads
 
-from fascicle.runtime.payload_codec import SealingCodec, UnreadablePayload
-from fascicle.runtime.payload_keys import PayloadKeys
+from fascicle.settings.payload_keys import PayloadKeys
+from fascicle.temporal.payload_codec import SealingCodec, UnreadablePayload
 from fascicle.web.bodies import BodyTooLarge, read_body
 
 # A page of history, in base64.
@@ -58,7 +58,7 @@ class CodecRoutes:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._codec = SealingCodec(keys)
-        # Without keys there is nothing to open, without a token nobody to open it for.
+        # Without keys there is nothing to open; without a token nobody may ask.
         is_on = token is not None and bool(keys.ring.fingerprints)
         self._token = token.get_secret_value().encode() if token is not None and is_on else None
         self._origins = frozenset(origins)
@@ -100,7 +100,7 @@ class CodecRoutes:
 
     def _for_tools(self, handler: Handler) -> Handler:
         async def allowed(request: Request) -> Response:
-            if request.method == "OPTIONS":  # a browser asks for its page, without the page's credentials
+            if request.method == "OPTIONS":  # a browser's preflight request has no credentials
                 return Response(status_code=204)
             self._check_caller(request)
             return await handler(request)
@@ -113,7 +113,7 @@ class CodecRoutes:
         return answer
 
     def _told(self, handler: Handler) -> Handler:
-        """A refusal is a sentence, for people."""
+        """Turns a refusal into a sentence for people."""
 
         async def answer(request: Request) -> Response:
             try:
@@ -138,7 +138,7 @@ class CodecRoutes:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(given.strip()):
             return
-        # Only with an origin, which browsers send and pages cannot forge.
+        # A cookie counts only with an origin, which browsers send and pages cannot forge.
         if origin is not None and self._is_login(request.cookies.get(_COOKIE, "")):
             return
         raise _Refused(
@@ -147,7 +147,7 @@ class CodecRoutes:
         )
 
     def _leave_for(self, request: Request) -> dict[str, str]:
-        """What lets a Web UI's page, and no other, read the answer."""
+        """The headers that let a Web UI's page, and no other, read the answer."""
         origin = request.headers.get("origin")
         if origin not in self._origins or origin is None:
             return {"Vary": "Origin"}
@@ -174,7 +174,7 @@ class CodecRoutes:
             self._new_login(),
             max_age=_LOGIN_SECONDS,
             path="/codec",
-            # Behind a proxy this is plain HTTP; what the browser sees, the origins say.
+            # Behind a proxy this request is plain HTTP; the origins tell whether the browser uses TLS.
             secure=request.url.scheme == "https" or self._is_behind_tls,
             httponly=True,
             samesite="strict",
@@ -186,7 +186,7 @@ class CodecRoutes:
         return bool(wanted) and hmac.compare_digest(given.encode(errors="replace"), wanted)
 
     def _new_login(self) -> str:
-        """Not the token itself, and of no use when its time is over or the token was changed."""
+        """A signed expiry time: not the token itself, and invalid after its time or a change of the token."""
         until = str(int(self._clock()) + _LOGIN_SECONDS)
         return f"{until}.{self._signature(until)}"
 
@@ -203,7 +203,7 @@ async def _payloads(request: Request) -> Payloads:
     try:
         return Parse(await read_body(request, _MOST_BYTES), Payloads())
     except (ParseError, UnicodeDecodeError):
-        # Not what the parser says: it quotes what it was given.
+        # Without the parser's message, which quotes its input.
         raise _Refused(400, 'Send {"payloads": […]} as Temporal writes it in JSON.') from None
 
 

@@ -1,7 +1,7 @@
 """Discord's commands (F8): `POST /discord/interactions` on the ops server.
 
-Discord wants a word within three seconds, so every command is answered at once with "thinking", and with what
-came of it by editing that.
+Discord requires an answer within three seconds, so every command is answered at once with "thinking"; that
+reply is later edited into the result.
 """
 
 import asyncio
@@ -19,10 +19,11 @@ from starlette.routing import Route
 
 from fascicle.domain.errors import FascicleError, MustWait
 from fascicle.domain.harmless_text import escape_markdown
-from fascicle.runtime.logs import get_logger
+from fascicle.domain.notifications.discord_reply import Reply
+from fascicle.process.logs import get_logger
 from fascicle.sites.discord import Discord
 from fascicle.web.bodies import BodyTooLarge, read_body
-from fascicle.web.discord_deeds import Asked, Deed, Deeds, FicDesk, Reply, Said
+from fascicle.web.discord_actions import Asked, Deed, Deeds, FicDesk, Said
 from fascicle.web.discord_interaction import COMMAND, PING, Interaction, Kind, SignatureCheck
 
 __all__ = ["DiscordRoutes", "FicDesk", "Reply"]
@@ -40,9 +41,9 @@ _ADDRESS = re.compile(r"[^\s.]\.[^\s.]")
 
 
 class DiscordRoutes:
-    """`close` when done: commands that are under way get a few seconds to finish.
+    """Call `close` when done: running commands get a few seconds to finish.
 
-    `desk` is opened for each command: the ops server is there before Temporal is.
+    `desk` is called for each command, because the ops server starts before Temporal is there.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class DiscordRoutes:
         asked = self._asked(interaction, name, options)
         log.info("discord_command", command=name, user=asked.user, interaction=interaction.id)
         thinking = {"type": _THINKING, "data": {"flags": _EPHEMERAL}} if deed.private else {"type": _THINKING}
-        # Discord knows no reply to edit before it has read this one.
+        # The reply can be edited only after Discord has received this answer.
         return _json(thinking, background=BackgroundTask(self._begin, asked, deed))
 
     def _refused(self, interaction: Interaction, deed: Deed, options: dict[str, str]) -> str | None:
@@ -156,7 +157,7 @@ class DiscordRoutes:
                 await self._discord.edit_reply(asked.reply.application_id, asked.reply.token, said.text)
                 return
             except FascicleError as error:
-                # So early it means that Discord has not read our first word yet.
+                # At the first attempt, this error can mean that Discord has not received our answer yet.
                 too_early = error.code == "reply_expired" and attempt == 1
                 again = too_early or (error.retryable and not said.passing)
                 if attempt == _EDITS or not again:

@@ -1,4 +1,4 @@
-"""The commands as Discord is told them (`fascicle discord register`)."""
+"""The commands that are registered at Discord (`fascicle discord register`)."""
 
 from typing import Any
 

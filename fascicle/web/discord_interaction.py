@@ -1,4 +1,4 @@
-"""What Discord sends when somebody uses a command: whether it is from Discord, who asks, and for what."""
+"""Discord's request for a command: its signature, its user, and the command."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ COMMAND = 2
 
 _FRESH_SECONDS = 300
 _SUBCOMMAND = 1
-# Longer ones Discord does not have, and Python refuses to read thousands of digits.
+# Discord has no longer ones, and Python refuses to parse thousands of digits.
 _PERMISSIONS = re.compile("[0-9]{1,40}")
 _ADMINISTRATOR = 1 << 3
 _MANAGE_GUILD = 1 << 5
@@ -30,7 +30,7 @@ class SignatureCheck:
         from cryptography.exceptions import InvalidSignature
 
         stamp = headers.get("x-signature-timestamp", "")
-        # An old request that somebody recorded is not to be played again.
+        # An old request that somebody recorded must not be accepted again.
         if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 13):
             return False
         if abs(now - int(stamp)) > _FRESH_SECONDS:
@@ -44,7 +44,7 @@ class SignatureCheck:
 
 
 class _Part(BaseModel):
-    # What does not fit must not show up in an error: the token is among it.
+    # An error must not quote the input, which contains the token.
     model_config = ConfigDict(hide_input_in_errors=True)
 
 
@@ -86,7 +86,7 @@ class Interaction(_Part):
 
     @property
     def person(self) -> str:
-        """Who asks: a member in a server, a user in a direct message."""
+        """The id of the sender: a member in a server, a user in a direct message."""
         user = self.member.user if self.member is not None else self.user
         assert user is not None, "checked by _asked_by_somebody"
         return user.id
@@ -109,7 +109,7 @@ class Interaction(_Part):
         }
 
     def is_by_moderator(self, roles: Collection[str]) -> bool:
-        """Who may manage the server, and whom the installation says by role."""
+        """May the sender manage the server, or has the sender one of these roles?"""
         if self.member is None:
             return False
         given = self.member.permissions

@@ -1,8 +1,8 @@
-"""The text format of Prometheus, for gauges that are written anew at each scrape: what ended vanishes."""
+"""The text format of Prometheus, for gauges that are written anew at each scrape, so that old ones vanish."""
 
 from collections.abc import Iterable, Mapping
 
-from fascicle.storage.gauges import Gauge, Sample
+from fascicle.storage.operations.gauges import Gauge, Sample
 
 _LONGEST_LABEL = 100
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -28,7 +28,7 @@ def _labels(gauge: Gauge, sample: Sample) -> str:
 
 
 def _escaped(value: str) -> str:
-    """Names are people's: cut to a length, without what is no character of a text."""
+    """People choose the names, so they are cut to a length and stripped of unprintable characters."""
     printable = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value[:_LONGEST_LABEL])
     return printable.translate(_ESCAPES)
 

@@ -1,7 +1,7 @@
-"""Workflow tasks that took too long: Temporal gave them up and had them done again.
+"""Workflow tasks that took too long: Temporal gave them up and repeated them.
 
-A worker that has too much to do at once loses ever more of them, and does everything twice. The SDK counts
-the answers that came too late; this reads its counter.
+A worker with too many tasks at once loses more and more of them and does all work twice. The SDK counts the
+answers that came too late; this module reads its counter.
 """
 
 import re
@@ -29,14 +29,14 @@ class LateTasks:
         self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
 
     async def lately(self) -> int:
-        """How many in the last ten minutes, or since the last look where that is longer ago."""
+        """The number in the last ten minutes, or since the last look if that was longer ago."""
         total, since = self.note(await self._read()), self._clock() - WINDOW_SECONDS
         while len(self._seen) > 1 and self._seen[1][0] <= since:
             self._seen.popleft()
         return total - self._seen[0][1]
 
     def note(self, metrics: str) -> int:
-        """How many since the worker's start, by these metrics."""
+        """The number since the worker's start, by these metrics."""
         total, now = sum(int(float(value)) for value in _COUNTER.findall(metrics)), self._clock()
         if now - self._seen[-1][0] >= _NOTED_EVERY_SECONDS:
             self._seen.append((now, total))

@@ -17,10 +17,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.correlation_id import correlated, is_correlation_id
+from fascicle.process.correlation_id import correlated, is_correlation_id
 
 CORRELATION_HEADER = "X-Correlation-Id"
-# To load them takes 40 ms of CPU for each client, and the SDK shows its metrics over plain HTTP.
+# Loading them takes 40 ms of CPU for each client, and the SDK serves its metrics over plain HTTP.
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 Probe = Callable[[], Awaitable[bool]]
@@ -28,21 +28,21 @@ Probe = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class OpsProbes:
-    """What the pages ask: each answers quickly and never raises."""
+    """The sources of the pages: each answers quickly and never raises."""
 
     temporal: Probe
     database: Probe
     worker: Callable[[], str]
-    """`running`, or what it is doing instead."""
+    """`running`, or the state that the worker is in instead."""
     disk_has_room: Callable[[], bool]
-    """False: too little to go on with."""
+    """False: too little space to continue."""
     active_jobs: Callable[[], int]
     about: Callable[[], Awaitable[dict[str, Any]]]
-    """What else /ready tells of this worker."""
+    """Further facts about this worker for /ready."""
     metrics: Callable[[], Awaitable[str]]
-    """What this process counted, in the text format of Prometheus."""
+    """The metrics of this process, in the text format of Prometheus."""
     state: Callable[[], Awaitable[str]]
-    """What stands in the database, in the text format of Prometheus. It never raises either."""
+    """The state in the database, in the text format of Prometheus."""
 
 
 async def read_metrics(url: str) -> str:
@@ -93,7 +93,7 @@ def ops_app(probes: OpsProbes, more: Sequence[Route] = ()) -> Starlette:
 
 
 class CorrelatedRequests:
-    """What a request sets off belongs to one id: the caller's, or one that the answer tells."""
+    """Gives each request a correlation id: the caller's, or a new one. The answer contains it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -110,6 +110,6 @@ class CorrelatedRequests:
                 MutableHeaders(scope=message)[CORRELATION_HEADER] = correlation_id
             await send(message)
 
-        # A caller that leaves in the middle of its request is no error of ours.
+        # A caller that disconnects during its request is no error of ours.
         with correlated(correlation_id), suppress(ClientDisconnect):
             await self._app(scope, receive, send_with_id)

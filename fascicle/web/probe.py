@@ -1,4 +1,4 @@
-"""Is the worker of this machine well? For a container's health check, whose image has no curl.
+"""Is the worker of this machine healthy? For a container's health check, because the image has no curl.
 
     python -m fascicle.web.probe [/ready]
 
@@ -14,7 +14,7 @@ _SECONDS = 5.0
 
 
 def ask(port: int, path: str) -> tuple[bool, str]:
-    """Whether the ops server says so, and what it says."""
+    """Whether the ops server answers 200, and the text of its answer."""
     connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
     try:
         connection.request("GET", path)

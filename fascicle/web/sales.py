@@ -1,7 +1,7 @@
 """The sale queue for clients on other machines (P7): three routes, JSON in and out, one bearer token.
 
 POST /sales/next {client}                        200 with an item and its claim, 204 when there is none
-POST /sales/{id}/complete {claim}                200, 409 when the claim is somebody else's by now
+POST /sales/{id}/complete {claim}                200, 409 when another client has the claim by now
 POST /sales/{id}/fail {claim, error, retry}      200, 409 likewise
 """
 
@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fascicle.domain.errors import FascicleError, UsageError
-from fascicle.storage import sale as sales
 from fascicle.storage.database import transaction
+from fascicle.storage.publishing import sale as sales
 from fascicle.web.bodies import BodyTooLarge, read_body
 
 _MOST_BYTES = 64 * 1024
@@ -98,7 +98,7 @@ class SaleRoutes:
             raise _Refused(404, "not_found", "There is nothing here: set FASCICLE_CLIENT_TOKEN.")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         wanted = self._token.get_secret_value().encode()
-        # Compared in constant time, and before anything else is looked at.
+        # Compared in constant time, before the rest of the request is read.
         right = hmac.compare_digest(given.strip().encode("latin-1"), wanted)
         if scheme.lower() != "bearer" or not right:
             raise _Refused(401, "unauthorized", "Send `Authorization: Bearer` with the client token.")

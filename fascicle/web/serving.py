@@ -1,4 +1,4 @@
-"""The ops pages on their port, for as long as a worker lives."""
+"""Serves the ops pages on their port as long as a worker lives."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from fascicle.web.slow_clients import GuardedProtocol
 
 @contextlib.asynccontextmanager
 async def serving(app: ASGIApp, host: str, port: int) -> AsyncIterator[None]:
-    """Raises a UsageError if the port cannot be had."""
+    """Raises a UsageError if the port cannot be used."""
     config = uvicorn.Config(
         app,
         http=GuardedProtocol,
@@ -34,7 +34,7 @@ async def serving(app: ASGIApp, host: str, port: int) -> AsyncIterator[None]:
 
 
 class _QuietServer(uvicorn.Server):
-    """Signals are the worker's business."""
+    """A server that leaves signals to the worker."""
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
@@ -43,7 +43,7 @@ class _QuietServer(uvicorn.Server):
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle off only where the protocol is named.
+    # asyncio turns Nagle off only if the protocol is given.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

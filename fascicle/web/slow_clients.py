@@ -1,4 +1,4 @@
-"""HTTP connections that never finish their request: each would hold an open file of the process for good."""
+"""Ends HTTP connections that never finish their request: each would keep an open file of the process."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ _HALF_SENT = (h11.IDLE, h11.SEND_BODY)
 
 
 class GuardedProtocol(H11Protocol):
-    """Ends connections whose request does not come in time; where there are too many, the oldest."""
+    """Ends connections whose request is not complete in time, and the oldest if there are too many."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -35,7 +35,7 @@ class GuardedProtocol(H11Protocol):
 
     def end(self) -> None:
         self._stop_waiting()
-        # Not when the other side closes: until then a new connection would find no room.
+        # At once, not when the other side closes: until then a new connection would find no room.
         self.connections.discard(self)
         self.transport.abort()
 
@@ -48,7 +48,7 @@ class GuardedProtocol(H11Protocol):
             self._deadline = None
 
     def _oldest_waiting(self) -> "GuardedProtocol":
-        """This connection itself, which is new, where all others are being answered."""
+        """The oldest one without a complete request; if there is no other, this new connection itself."""
         waiting = {
             one._deadline.when(): one
             for one in self.connections

@@ -4,21 +4,21 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from fascicle.runtime.logs import get_logger
-from fascicle.storage.gauges import GAUGES, Gauge, Sample
+from fascicle.process.logs import get_logger
+from fascicle.storage.operations.gauges import GAUGES, Gauge, Sample
 from fascicle.web.exposition import exposition
 
 log = get_logger("fascicle.ops")
 
 READ_EVERY_SECONDS = 5.0
-# A scrape waits so long for fresh numbers; then it takes the last ones, with their age.
+# A scrape waits so long for fresh numbers; then it shows the last ones with their age.
 PATIENCE_SECONDS = 1.0
-# A read that takes longer is given up, and the database called down.
+# A longer read is given up, and the database counts as down.
 LONGEST_READ_SECONDS = 10.0
-# Older numbers are shown to nobody: they would pass for the present.
+# Older numbers are not shown, because they would be taken for current ones.
 SHOWN_FOR_SECONDS = 300.0
-# However large the tables are, reading them takes about this share of the time; but a minute is the longest
-# that anybody is left with old numbers.
+# However large the tables are, reading them takes about this share of the time. But the pause between two
+# reads is never longer than a minute.
 _SHARE_OF_TIME = 0.05
 _LONGEST_REST_SECONDS = 60.0
 
@@ -44,7 +44,7 @@ OWN_GAUGES = {
 
 
 class StateGauges:
-    """Reads at most every so often, and never lets a scrape wait for a slow database."""
+    """Limits how often the state is read, and never lets a scrape wait for a slow database."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class StateGauges:
         every_seconds: float = READ_EVERY_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """`own` are facts of this process, which are at hand."""
+        """`own` returns facts of this process, which need no waiting."""
         self._read = read
         self._temporal = temporal
         self._own = own
@@ -96,13 +96,13 @@ class StateGauges:
                 self._samples = await self._read()
         except (
             Exception
-        ) as error:  # also that of a schema which is not there yet: a scrape never fails for it
+        ) as error:  # including the error of a schema that is missing: a scrape must never fail for it
             self._database_up = False
             log.warning("state_not_read", error=str(error) or type(error).__name__)
             return
         self._database_up, self._read_at = True, time.monotonic()
         before, self._took = self._took, self._read_at - began
-        # Slow twice in a row: it is the tables. Once: something that is over.
+        # Two slow reads in a row mean large tables; a single one means a passing cause.
         rest = min(before, self._took) / _SHARE_OF_TIME
         self._next_read_at = began + max(self._every, min(rest, _LONGEST_REST_SECONDS))
 

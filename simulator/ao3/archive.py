@@ -1,4 +1,4 @@
-"""What the simulated archive holds, under one lock and in one file."""
+"""The works and series of the simulated archive, under one lock and in one file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ class Archive:
         return work
 
     def series_of(self, work_id: int) -> list[tuple[int, Ao3Series]]:
-        """The part a work is, and of which series."""
+        """The series that contain the work, each with the work's part number."""
         return [
             (part, series)
             for series in self._saved.series.values()
@@ -55,7 +55,7 @@ class Archive:
         ]
 
     def members(self, series: Ao3Series) -> list[tuple[int, Work]]:
-        """By part; a deleted work has left its series."""
+        """The series' works in the order of their parts, without deleted ones."""
         works = ((part, self._saved.works[work_id]) for part, work_id in sorted(series.parts.items()))
         return [(part, work) for part, work in works if not work.deleted]
 
@@ -71,7 +71,7 @@ class Archive:
             return work
 
     def update_work(self, work_id: int, change: WorkSpec) -> Work:
-        """Change the fields that are set, but neither id nor series; the work's change token moves on."""
+        """Change the fields that are set, but neither id nor series; the work gets a new change token."""
         with self.changing():
             fields = change.model_fields_set - {"id", "series"}
             changed = {name: getattr(change, name) for name in fields}

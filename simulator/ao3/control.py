@@ -1,4 +1,4 @@
-"""The control API's part for AO3."""
+"""The AO3 routes of the control API."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""The demo's works: some that its rule wants, one that it does not, a series of three."""
+"""The demo's works: some that match its rule, one that does not, a series of three."""
 
 from simulator.ao3.archive import Archive
 from simulator.ao3.records import Ao3SeriesSpec, WorkSpec

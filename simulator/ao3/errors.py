@@ -1,4 +1,4 @@
-"""The archive's answers when it does not show a page, and those of the edge in front of it."""
+"""Error answers of the archive, and of the edge server in front of it."""
 
 from simulator.answers import Answer
 from simulator.ao3.layout import layout
@@ -15,7 +15,7 @@ SENTENCES = {
 
 
 def status_answer(status: int, retry_after: str | None) -> Answer:
-    """The answer in which the archive, or whoever stands before it, reports a status."""
+    """The error answer of the archive, or of the edge server in front of it, for a status."""
     headers = {"content-type": HTML}
     if retry_after is not None:
         headers["retry-after"] = retry_after
@@ -39,7 +39,7 @@ def maintenance_page() -> str:
 
 
 def challenge_page() -> str:
-    """For `Fault(status=403, body=challenge_page())`, or 503: the edge wants to see a browser."""
+    """For `Fault(status=403, body=challenge_page())`, or 503: the edge server demands a browser."""
     return _edge_page(
         "Just a moment...",
         '<div id="challenge-error-text">Enable JavaScript and cookies to continue</div>',

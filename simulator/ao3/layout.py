@@ -1,4 +1,4 @@
-"""What all of the archive's pages share: the frame, tags, bylines, numbers."""
+"""The shared parts of the archive's pages: the frame, tags, bylines, numbers."""
 
 from collections.abc import Iterable
 from html import escape
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from simulator.ao3.records import Work
 
-# How the archive writes in addresses what would mean something there.
+# The archive's escapes for characters that have a meaning in addresses.
 _IN_ADDRESSES = {"/": "*s*", "&": "*a*", ".": "*d*", "?": "*q*", "#": "*h*"}
 
 

@@ -1,4 +1,4 @@
-"""Works and series: how they are asked for, how they are kept."""
+"""Works and series: the specs that create them, and the stored records."""
 
 from datetime import date
 from typing import Annotated
@@ -12,7 +12,7 @@ FIRST_DAY = date(2026, 1, 5)
 
 
 class Place(BaseModel):
-    """A work's place in a series; `part` left out is the next one."""
+    """A work's place in a series; without `part`, the next one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,9 +23,9 @@ class Place(BaseModel):
 class WorkSpec(BaseModel):
     """A work. `summary` is HTML as its author wrote it; everything else is plain text.
 
-    `adult` left out follows the rating. `redirect_to` sends every visitor to that address. `broken` is a page
+    Without `adult`, the rating decides. `redirect_to` sends every visitor to that address. `broken` is a page
     without its header, `broken_blurb` an entry without its heading wherever the work is listed. `padding` is
-    so many bytes of story text. `translators` and `inspired_by` stand on the page, but wrote nothing of it.
+    a number of bytes of story text. `translators` and `inspired_by` are on the page, but are not authors.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +69,7 @@ class WorkSpec(BaseModel):
 class Work(WorkSpec):
     id: Id
     change_token: int = 1_767_600_000
-    """Seconds of the last change, as links to downloads carry them."""
+    """UNIX time of the last change, as links to downloads contain it."""
 
     def chapter_ids(self) -> list[int]:
         return [self.id * 1000 + number for number in range(1, self.chapters + 1)]
@@ -84,7 +84,7 @@ class Work(WorkSpec):
 
 
 class Ao3SeriesSpec(BaseModel):
-    """A series; `works` are ids of works that are there, part 1 first."""
+    """A series; `works` are ids of existing works, part 1 first."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -99,7 +99,7 @@ class Ao3SeriesSpec(BaseModel):
 class Ao3Series(Ao3SeriesSpec):
     id: Id
     parts: dict[int, int] = {}
-    """Ids of works by their part."""
+    """Ids of works by part number."""
 
 
 class Saved(BaseModel):

@@ -1,4 +1,4 @@
-"""A series' pages: what it is, and twenty of its works each."""
+"""The pages of a series: its description, and twenty works per page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -13,7 +13,7 @@ PER_PAGE = 20
 
 
 def series_page(archive: Archive, series: Ao3Series, page: int) -> str:
-    """As a guest sees it: restricted works are counted, not listed. Hold the archive's lock."""
+    """The page for a guest: restricted works are counted, not listed. Hold the archive's lock."""
     members = [work for _, work in archive.members(series)]
     listed = [work for work in members if not work.restricted]
     shown = listed[(page - 1) * PER_PAGE : page * PER_PAGE]

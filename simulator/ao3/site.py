@@ -1,4 +1,4 @@
-"""AO3 as an upstream: its routes, and who gets to see what."""
+"""AO3 as an upstream: its routes, and which works a guest may see."""
 
 from urllib.parse import quote
 
@@ -84,7 +84,7 @@ class Ao3:
             return HTMLResponse(series_page(self._archive, series, page_number(request)))
 
     def _refusal(self, request: Request, work: Work) -> Response | None:
-        """What a guest gets instead of the page they asked for, in the order in which the archive looks."""
+        """The answer that a guest gets instead of the work, if any; the archive checks in this order."""
         if work.deleted:
             raise UnknownWorkError(f"work {work.id} was deleted")
         if work.redirect_to is not None:
@@ -113,7 +113,7 @@ def _below_prefix(request: Request) -> str:
 
 
 def _redirect(request: Request, path: str) -> Response:
-    """Absolute, as the archive's are, and below the address this archive was asked at."""
+    """Redirect to an absolute address, as the real archive does, below the address of this request."""
     url = request.url
     return RedirectResponse(f"{url.scheme}://{url.netloc}{request.scope['root_path']}{path}", 302)
 

@@ -1,4 +1,4 @@
-"""A work's pages: the work itself, its gate, its mystery, its index of chapters."""
+"""A work's pages: the work, the adult warning, the unrevealed work, the index of chapters."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -13,7 +13,7 @@ STORY_MARK = "<!--story-->"
 
 
 def work_page(work: Work, places: Places, chapter: int | None) -> Iterator[bytes]:
-    """The page in pieces, since its story may be long. `chapter`: the number of the one that is shown."""
+    """The page in pieces, since the story may be long. `chapter` is the number of the shown chapter."""
     main_class = "works-show" if chapter is None else "chapters-show"
     body = "\n".join([_actions(work), "" if work.broken else _meta(work, places), _story(work, places)])
     head, _, foot = layout(work.title, main_class, f'<div class="work">\n{body}\n</div>').partition(

@@ -1,4 +1,4 @@
-"""DeviantArt's API as far as a publisher needs it, and the record of what was really published."""
+"""The part of DeviantArt's API that a publisher needs, and the record of everything published."""
 
 from simulator.deviantart.records import AccountLimit, Options, TokenPair
 from simulator.deviantart.site import DeviantArt

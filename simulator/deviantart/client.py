@@ -1,4 +1,4 @@
-"""The control client's part for DeviantArt: the same words as in process, over the control API."""
+"""The control client's DeviantArt methods: the same as in process, over the control API."""
 
 from typing import Any, Protocol
 
@@ -44,14 +44,14 @@ class DeviantArtClient:
         return TokenPair.model_validate_json(await self._call("POST", "/deviantart/accounts", body))
 
     async def current_tokens(self, account: str) -> TokenPair | None:
-        """The newest pair that is still known, to compare with what a client stored."""
+        """The newest pair that is still known, to compare with a client's stored pair."""
         return MAYBE_PAIR.validate_json(await self._call("GET", f"{_of(account)}/tokens"))
 
     async def expire_access(self, account: str) -> int:
         return int(orjson.loads(await self._call("POST", f"{_of(account)}/expire"))["expired"])
 
     async def revoke(self, account: str, *, refresh_only: bool = False) -> None:
-        """Take back every token of the account; with `refresh_only`, access tokens live on."""
+        """Revoke every token of the account; with `refresh_only`, access tokens stay valid."""
         await self._call("POST", f"{_of(account)}/revoke", {"refresh_only": refresh_only})
 
     async def limit(self, account: str, limit: AccountLimit) -> None:

@@ -1,4 +1,4 @@
-"""The control API's part for DeviantArt."""
+"""The DeviantArt routes of the control API."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""DeviantArt's error answers: JSON from the API, HTML from the edge in front of it."""
+"""DeviantArt's error answers: JSON from the API, HTML from the edge server in front of it."""
 
 import orjson
 
@@ -11,7 +11,7 @@ EDGE_PAGE = (
 
 
 class ApiError(Exception):
-    """Ends a request with an error answer; `code` is the endpoint's own number for what is wrong."""
+    """Ends a request with an error answer; `code` is the endpoint's own error number."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class NotFoundError(ApiError):
 
 
 def edge_refusal(retry_after: str | None = None) -> Answer:
-    """What the edge answers before the API sees the request."""
+    """The edge server's refusal, before the API sees the request."""
     headers = {"content-type": "text/html; charset=utf-8"}
     if retry_after is not None:
         headers["retry-after"] = retry_after
@@ -52,7 +52,7 @@ def edge_refusal(retry_after: str | None = None) -> Answer:
 
 
 def status_answer(status: int, retry_after: str | None) -> Answer:
-    """The answer in which DeviantArt reports a status that a fault asks for."""
+    """DeviantArt's answer with the status that a fault asks for."""
     if status == 403:
         return edge_refusal(retry_after)
     name = NAMES.get(status, "server_error" if status >= 500 else "invalid_request")

@@ -1,4 +1,4 @@
-"""Reading what an account has published."""
+"""Reading an account's published deviations."""
 
 from typing import Any
 

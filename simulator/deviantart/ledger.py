@@ -1,4 +1,4 @@
-"""What the simulated DeviantArt keeps, under one lock and in one file."""
+"""The stored state of the simulated DeviantArt, under one lock and in one file."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ class Ledger:
             raise UnknownAccountError(f"no account {name}") from None
 
     def open_account(self, name: str, *, auto_approve: bool | None = None) -> Account:
-        """The account of that name, made where there is none."""
+        """The account of that name; creates it if it does not exist."""
         with self.changing():
             userid = derived_id("deviantart", name).upper()
             account = self.saved.accounts.setdefault(name, Account(name=name, userid=userid))

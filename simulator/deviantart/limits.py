@@ -1,4 +1,4 @@
-"""Rate limits of single accounts, which DeviantArt keeps beside those of applications."""
+"""Rate limits of single accounts; DeviantArt has them in addition to those of applications."""
 
 from threading import Lock
 
@@ -29,7 +29,7 @@ class AccountLimits:
             self._windows.clear()
 
     def refusal(self, account: str) -> AccountLimit | None:
-        """The limit that keeps this request out; counts it either way."""
+        """The limit that refuses this request, or None. It counts the request: call it once for each."""
         with self._lock:
             limit = self._limits.get(account)
             if limit is None:

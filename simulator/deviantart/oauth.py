@@ -30,7 +30,7 @@ class OAuth:
         ]
 
     async def _authorize(self, request: Request) -> Response:
-        """`account` says who is asked; `approve=1` or `deny=1` is the press of the button."""
+        """`account` names the user; `approve=1` or `deny=1` is the button that the user pressed."""
         values = gather(request.query_params.multi_items())
         self._check_authorization(values)
         name = text(values, "account") or self._studio.options.default_account
@@ -105,7 +105,7 @@ def _token_answer(pair: TokenPair) -> Response:
 
 
 def _back(values: FormValues, **result: str) -> Response:
-    """Send the browser back to where it came from."""
+    """Redirect the browser to the client's `redirect_uri`."""
     if state := text(values, "state"):
         result["state"] = state
     address = text(values, "redirect_uri")

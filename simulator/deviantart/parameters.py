@@ -30,7 +30,7 @@ async def read_form(request: Request) -> FormValues:
 
 
 def text(values: FormValues, name: str) -> str:
-    """The value, or nothing where the field is missing."""
+    """The value, or an empty text if the field is missing."""
     return values.get(name, [""])[-1]
 
 

@@ -1,4 +1,4 @@
-"""What the simulated DeviantArt knows: accounts, tokens, Sta.sh items, deviations, and what was asked."""
+"""Records of the simulated DeviantArt: accounts, tokens, Sta.sh items, deviations, and requests."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ FormValues = dict[str, list[str]]
 class Options(BaseModel):
     """How this DeviantArt behaves; times in seconds.
 
-    `gallery_delay` is how long a new deviation stays out of the gallery. `forgets_published`: publishing an
-    item again is answered as if it were unknown (7) instead of published already (9).
+    `gallery_delay` is the time until the gallery shows a new deviation. With `forgets_published`, publishing
+    an item again is answered as if the item were unknown (7) instead of already published (9).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,9 +29,9 @@ class Options(BaseModel):
 
 
 class AccountLimit(BaseModel):
-    """`refuse` many API requests (-1: all) get 429; beyond those, what exceeds the rate does.
+    """The first `refuse` API requests (-1: all) get 429; later ones get it only above the rate.
 
-    Like the real one, the answer says when to come back only if `retry_after` is set.
+    As on the real site, the answer says when to retry only if `retry_after` is set.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,7 +48,7 @@ class Account(BaseModel):
 
 
 class TokenPair(BaseModel):
-    """What /oauth2/token hands out, and whose it is."""
+    """The tokens that /oauth2/token issues, and their account."""
 
     account: str
     userid: str
@@ -59,7 +59,7 @@ class TokenPair(BaseModel):
 
 
 class Authorization(BaseModel):
-    """A code that waits to be exchanged."""
+    """A code that was not exchanged yet."""
 
     account: str
     redirect_uri: str
@@ -69,11 +69,11 @@ class Authorization(BaseModel):
 
 
 class Token(BaseModel):
-    """An access or a refresh token; both kinds are dead once `expires_at` has come."""
+    """An access or a refresh token; both kinds are invalid from `expires_at` on."""
 
     account: str
     scope: str
-    # The approval it goes back to: revoking one token of it revokes them all.
+    # The approval that the token comes from: revoking one token revokes all tokens of its approval.
     grant: int
     expires_at: float
 
@@ -106,7 +106,7 @@ class Submission(BaseModel):
 
 
 class Deviation(BaseModel):
-    """`item_id` is None for one that its artist put there by hand; `options` is the publish form."""
+    """`item_id` is None if the artist posted it by hand; `options` is the publish form."""
 
     deviation_id: str
     item_id: int | None
@@ -132,7 +132,7 @@ class Refresh(BaseModel):
 
 
 class Saved(BaseModel):
-    """Everything, as it is kept in the state file."""
+    """The content of the state file."""
 
     version: int = 1
     options: Options = Options()
@@ -140,7 +140,7 @@ class Saved(BaseModel):
     authorizations: dict[str, Authorization] = {}
     access_tokens: dict[str, Token] = {}
     refresh_tokens: dict[str, Token] = {}
-    # Refresh tokens that were used or killed, so that the log can name whose they were.
+    # Used or revoked refresh tokens with their accounts, so that the log can name the account.
     spent_tokens: dict[str, str] = {}
     items: dict[int, StashItem] = {}
     deviations: list[Deviation] = []

@@ -1,4 +1,4 @@
-"""DeviantArt as an upstream: its routes, who may use them, its errors."""
+"""DeviantArt as an upstream: its routes, the scopes they need, its errors."""
 
 from collections.abc import Awaitable, Callable
 
@@ -28,7 +28,7 @@ class DeviantArt:
         stash, gallery = Stash(studio), Gallery(studio)
         table: list[tuple[str, str, Endpoint, tuple[str, ...]]] = [
             ("GET", "/placebo", _placebo, ()),
-            # Documented as scope user; tokens of scope basic have been let in as well.
+            # Documented as scope user; the real site has accepted tokens of scope basic too.
             ("GET", "/user/whoami", self._whoami, ("user|basic",)),
             ("POST", "/stash/submit", stash.submit, ("stash",)),
             ("POST", "/stash/publish", stash.publish, ("stash", "publish")),
@@ -48,15 +48,15 @@ class DeviantArt:
         try:
             refusal = await self._run(scope, body.receive, send)
         except ClientDisconnect:
-            # Half a request is no request: nothing was stored.
+            # The request was incomplete, so nothing was stored.
             return
         if refusal:
-            # A client that is still writing its file when it is refused sees a broken connection instead.
+            # A client that is refused while it still writes its file would see a broken connection.
             await body.read_rest()
             await refusal(scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> Answer | None:
-        """Answer the request; or the refusal to send once its body has been read."""
+        """Answer the request, or return the refusal to send after the body was read."""
         if not dict(scope["headers"]).get(b"user-agent", b"").strip():
             return edge_refusal()
         try:

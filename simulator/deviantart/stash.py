@@ -53,7 +53,7 @@ class Stash:
     async def publish(self, request: Request, holder: Token) -> Response:
         form = await read_form(request)
         item_id = whole_number(form, "itemid", None, 1, MAX_ID)
-        # What the item is comes first: an item that is published already says so whatever else is wrong.
+        # Check the item first: an already published item gets its own error, even if the form is wrong too.
         self._studio.check_publishable(holder.account, item_id)
         is_mature = _check_publication(form)
         deviation = self._studio.publish(holder.account, item_id, form, is_mature=is_mature)
@@ -79,7 +79,7 @@ def _file_of(form: Form) -> FormFile:
 
 
 def _check_publication(form: FormValues) -> bool:
-    """Refuse what DeviantArt would; whether it is mature."""
+    """Raises ApiError for a form that DeviantArt would refuse. Returns whether the work is mature."""
     if text(form, "agree_submission") != "1":
         raise ApiError("You must agree to the submission policy.", code=SUBMISSION_POLICY)
     if text(form, "agree_tos") != "1":

@@ -1,6 +1,6 @@
-"""The accounts of the simulated DeviantArt, what lies in their Sta.sh, and what was really published.
+"""The accounts of the simulated DeviantArt, their Sta.sh items, and their published deviations.
 
-This is the judge of "published exactly once": a deviation exists if, and only if, `publish` made it.
+Tests check "published exactly once" here: `published` lists a deviation only if `publish` made it.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ PAGE = "https://www.deviantart.com"
 
 
 class Studio(Ledger):
-    """`tokens` makes accounts and hands out their tokens."""
+    """`tokens` creates accounts and issues their tokens."""
 
     def __init__(self, state_file: Path | None = None, clock: Callable[[], float] = time) -> None:
         super().__init__(state_file, clock)
@@ -96,7 +96,7 @@ class Studio(Ledger):
             return deviation
 
     def published(self, account: str | None = None) -> list[Deviation]:
-        """What was published through the API, oldest first."""
+        """The deviations that were published through the API, oldest first."""
         with self.lock:
             return [
                 deviation.model_copy()
@@ -109,7 +109,7 @@ class Studio(Ledger):
             return [s for s in self.saved.submissions if account in (None, s.account)]
 
     def orphans(self, account: str | None = None) -> list[StashItem]:
-        """Items that lie in Sta.sh unpublished."""
+        """Unpublished items in Sta.sh."""
         with self.lock:
             items = self.saved.items.values()
             return [i.model_copy() for i in items if i.deviation_id is None and account in (None, i.account)]
@@ -119,7 +119,7 @@ class Studio(Ledger):
             return [r for r in self.saved.refreshes if account in (None, r.account)]
 
     def gallery(self, account: str) -> list[Deviation]:
-        """What the gallery shows by now, newest first."""
+        """The deviations that the gallery shows now, newest first."""
         with self.lock:
             shown_until = self.clock() - self.options.gallery_delay
             shown = [d for d in self.saved.deviations if d.account == account and d.at <= shown_until]

@@ -1,4 +1,4 @@
-"""Codes and tokens: what DeviantArt hands out, honours once or for a while, and takes back."""
+"""Issuing, checking and revoking DeviantArt's codes and tokens."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ CODE_SECONDS = 600
 
 
 class Tokens:
-    """A refresh token is good for one refresh: whoever uses it a second time has lost the account."""
+    """A refresh token works once: a client that lost the new one cannot refresh any more."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -21,7 +21,7 @@ class Tokens:
     def add_account(
         self, name: str, *, scope: str = DEFAULT_SCOPE, auto_approve: bool | None = None
     ) -> TokenPair:
-        """A token pair of the account, which is made where there is none; as if it had just approved."""
+        """A token pair as after an approval by the account; creates the account if it does not exist."""
         with self._ledger.changing():
             self._ledger.open_account(name, auto_approve=auto_approve)
             return self._issue(name, scope, self._ledger.next_number())
@@ -42,7 +42,7 @@ class Tokens:
 
     def exchange(self, code: str, redirect_uri: str, verifier: str) -> TokenPair:
         with self._ledger.changing():
-            # Gone whatever comes of it: a code that was tried once is spent.
+            # A code works for one attempt, even if that attempt fails.
             found = self._ledger.saved.authorizations.pop(code, None)
             problem = _problem(found, redirect_uri, verifier, self._ledger.clock())
             if found and problem is None:
@@ -70,7 +70,7 @@ class Tokens:
         refreshes.append(Refresh(account=account, at=at, succeeded=succeeded, generation=generation))
 
     def revoke(self, token: str, *, refresh_only: bool = False) -> None:
-        """Take back everything that goes back to the same approval as this token."""
+        """Revoke all tokens that come from the same approval as this token."""
         with self._ledger.changing():
             saved = self._ledger.saved
             known = saved.access_tokens.get(token) or saved.refresh_tokens.get(token)
@@ -78,7 +78,7 @@ class Tokens:
                 self._forget(refresh_only, lambda candidate: candidate.grant == known.grant)
 
     def revoke_account(self, account: str, *, refresh_only: bool = False) -> None:
-        """Take back every token of the account, or only what it could refresh with."""
+        """Revoke every token of the account, or only its refresh tokens."""
         with self._ledger.changing():
             self._ledger.account(account)
             self._forget(refresh_only, lambda candidate: candidate.account == account)
@@ -92,7 +92,7 @@ class Tokens:
                 del saved.access_tokens[text]
 
     def expire_access(self, account: str) -> int:
-        """End the account's access tokens now; how many there were."""
+        """Let the account's access tokens expire now. Returns their number."""
         with self._ledger.changing():
             self._ledger.account(account)
             now = self._ledger.clock()
@@ -102,7 +102,7 @@ class Tokens:
             return len(mine)
 
     def current(self, account: str) -> TokenPair | None:
-        """The newest pair that is still known, to compare with what a client stored."""
+        """The newest pair that is still known, to compare with a client's stored pair."""
         with self._ledger.lock:
             saved = self._ledger.saved
             access = [text for text, token in saved.access_tokens.items() if token.account == account]
@@ -113,7 +113,7 @@ class Tokens:
             return self._pair(token.account, token.scope, access[-1], refresh[-1])
 
     def holder(self, access_token: str) -> Token | None:
-        """Whose it is, unless it has expired."""
+        """The record of the access token, or None if it is unknown or has expired."""
         with self._ledger.lock:
             token = self._ledger.saved.access_tokens.get(access_token)
             return token if token and token.expires_at > self._ledger.clock() else None

@@ -1,4 +1,4 @@
-"""Discord's REST API as far as a bot that answers interactions needs it."""
+"""The part of Discord's REST API that a bot needs to answer interactions."""
 
 from simulator.discord.chat import Chat
 from simulator.discord.records import Interaction, Message

@@ -1,4 +1,4 @@
-"""The state behind the simulated API: replies, channels, commands, and a record of every call."""
+"""The state of the simulated API: replies, channels, commands, and a record of every call."""
 
 import re
 import time
@@ -34,7 +34,7 @@ class Chat:
     def add_interaction(
         self, token: str, *, application_id: str = APPLICATION_ID, seconds: float = TOKEN_SECONDS
     ) -> Interaction:
-        """Somebody used a command: from now on its reply can be edited, for so many seconds."""
+        """Simulate that a user used a command: its reply can be edited for `seconds` from now."""
         with self.lock:
             expires_at = self._clock() + seconds
             interaction = Interaction(token=token, application_id=application_id, expires_at=expires_at)
@@ -42,13 +42,13 @@ class Chat:
             return interaction
 
     def add_channel(self, channel_id: str, *, forbidden: bool = False) -> None:
-        """A channel; `forbidden`: the bot may not write there."""
+        """Add a channel; with `forbidden`, the bot may not write there."""
         with self.lock:
             self._saved.channels.setdefault(channel_id, [])
             (self._saved.forbidden.add if forbidden else self._saved.forbidden.discard)(channel_id)
 
     def shown(self, token: str) -> str | None:
-        """What the reply of that token says now."""
+        """The current text of the reply of that token."""
         with self.lock:
             interaction = self._saved.interactions.get(token)
             return interaction.shown if interaction else None
@@ -66,7 +66,7 @@ class Chat:
             return list(self._saved.commands.get(guild or "global", ()))
 
     def calls(self, kind: str | None = None) -> list[Call]:
-        """What was asked, oldest first; kinds are edit, follow_up, message and register."""
+        """The calls, oldest first; kinds are edit, follow_up, message and register."""
         with self.lock:
             return [call for call in self._saved.calls if kind in (None, call.kind)]
 
@@ -82,7 +82,7 @@ class Chat:
             return Message(id=self._next_id(), channel_id="0", content=content, pings=pings(payload))
 
     def post(self, channel_id: str, payload: dict[str, Any]) -> Message:
-        """A message; one with an enforced nonce that was used before is the message of then."""
+        """Post a message; if its enforced nonce was used before, return the earlier message instead."""
         content, nonce = _content(payload), payload.get("nonce")
         if nonce is not None and len(str(nonce)) > LONGEST_NONCE:
             raise ApiError(400, 50035, "Invalid Form Body")
@@ -107,7 +107,7 @@ class Chat:
             return message
 
     def register(self, guild: str | None, commands: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Replace all commands."""
+        """Replace all commands of the guild, or the global ones."""
         for command in commands:
             _check_command(command)
         with self.lock:
@@ -145,7 +145,7 @@ class Chat:
 
 
 def pings(payload: dict[str, Any]) -> list[str]:
-    """Whom the message notifies: everybody it mentions, unless `allowed_mentions` says who at most."""
+    """The mentions that notify: all in the message, or only those that `allowed_mentions` allows."""
     content = payload.get("content")
     mentioned = _MENTION.findall(content) if isinstance(content, str) else []
     allowed = payload.get("allowed_mentions")

@@ -1,4 +1,4 @@
-"""The control client's part for Discord: the same words as in process, over the control API."""
+"""The control client's Discord methods: the same as in process, over the control API."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class DiscordClient:
     async def add_interaction(
         self, token: str, *, application_id: str = APPLICATION_ID, seconds: float = TOKEN_SECONDS
     ) -> Interaction:
-        """Somebody used a command: from now on its reply can be edited, for so many seconds."""
+        """Simulate that a user used a command: its reply can be edited for `seconds` from now."""
         body = {"token": token, "application_id": application_id, "seconds": seconds}
         return Interaction.model_validate_json(await self._call("POST", "/discord/interactions", body))
 
@@ -31,7 +31,7 @@ class DiscordClient:
         return INTERACTIONS.validate_json(await self._call("GET", "/discord/interactions"))
 
     async def shown(self, token: str) -> str | None:
-        """What the reply of that token says now."""
+        """The current text of the reply of that token."""
         return next((found.shown for found in await self.interactions() if found.token == token), None)
 
     async def messages(self, channel_id: str) -> list[Message]:
@@ -42,6 +42,6 @@ class DiscordClient:
         return COMMANDS.validate_json(await self._call("GET", "/discord/commands", params=params))
 
     async def calls(self, kind: str | None = None) -> list[Call]:
-        """What was asked, oldest first; kinds are edit, follow_up, message and register."""
+        """The calls, oldest first; kinds are edit, follow_up, message and register."""
         params = {"kind": kind} if kind else None
         return CALLS.validate_json(await self._call("GET", "/discord/calls", params=params))

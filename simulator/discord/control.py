@@ -1,4 +1,4 @@
-"""The control API's part for Discord."""
+"""The Discord routes of the control API."""
 
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request

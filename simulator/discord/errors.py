@@ -16,7 +16,7 @@ class ApiError(Exception):
 
 
 def status_answer(status: int, retry_after: str | None) -> Answer:
-    """The answer in which Discord reports a status that a fault asks for."""
+    """Discord's answer with the status that a fault asks for."""
     if status != 429:
         headers = {"content-type": "application/json"}
         return Answer(status, orjson.dumps({"message": f"{status}: simulated", "code": 0}), headers)

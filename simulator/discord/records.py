@@ -1,4 +1,4 @@
-"""What the simulated Discord keeps and shows."""
+"""Records of the simulated Discord."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ TOKEN_SECONDS = 900.0
 
 
 class Interaction(BaseModel):
-    """A token that a reply may be edited with until it expires."""
+    """A token that allows editing a reply until the token expires."""
 
     token: str
     application_id: str = APPLICATION_ID
     expires_at: float
     shown: str | None = None
-    """What the reply says now; None while it only says that the bot is thinking."""
+    """The reply's current text; None while it only says that the bot is thinking."""
     follow_ups: list[str] = []
 
 
@@ -29,7 +29,7 @@ class Message(BaseModel):
 
 
 class Call(BaseModel):
-    """One call that was carried out or refused. `pings`: whom the content would have notified."""
+    """One call that was carried out or refused. `pings`: the mentions that would notify."""
 
     number: int
     at: float
@@ -48,5 +48,5 @@ class Saved(BaseModel):
     channels: dict[str, list[Message]] = {}
     forbidden: set[str] = set()
     commands: dict[str, list[dict[str, Any]]] = {}
-    """By guild; `global` for those of all guilds."""
+    """By guild; `global` for commands of all guilds."""
     calls: list[Call] = []

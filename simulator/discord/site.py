@@ -1,4 +1,4 @@
-"""Discord as an upstream: its routes, who may use them, its errors."""
+"""Discord as an upstream: its routes, its check of the bot's token, its errors."""
 
 from typing import Any
 

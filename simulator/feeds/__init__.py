@@ -1,4 +1,4 @@
-"""Feeds in every format, the pages they lead to, and feeds that misbehave on demand."""
+"""Feeds in every format, the pages they link to, and feeds that misbehave on demand."""
 
 from simulator.feeds.newsroom import Newsroom
 from simulator.feeds.oembed import EmbeddingSite

@@ -1,4 +1,4 @@
-"""Atom, and YouTube's way with it."""
+"""Atom, and YouTube's variant of it."""
 
 from simulator.feeds.edition import Edition
 from simulator.feeds.records import FeedEntry
@@ -25,7 +25,7 @@ def atom(edition: Edition) -> str:
 
 def youtube(edition: Edition) -> str:
     feed = edition.feed
-    # At the top, YouTube leaves the UC out that ids of channels begin with.
+    # Channel ids begin with UC; YouTube omits it at the top of the feed.
     short = feed.channel.removeprefix("UC")
     own_id = f"yt:playlist:{feed.playlist_id}" if feed.playlist_id else f"yt:channel:{short}"
     return element(

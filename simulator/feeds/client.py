@@ -1,4 +1,4 @@
-"""The control client's part for feeds: the same words as in process, over the control API."""
+"""The control client's methods for feeds: the same as in process, over the control API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +20,7 @@ class FeedsClient:
         return FEEDS.validate_json(await self._call("GET", "/feeds"))
 
     async def entries(self, name: str) -> list[FeedEntry]:
-        """All of them, newest first."""
+        """All entries of the feed, newest first."""
         return ENTRIES.validate_json(await self._call("GET", f"/feeds/{name}/entries"))
 
     async def add_feed(self, spec: FeedSpec) -> Feed:

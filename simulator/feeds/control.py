@@ -1,4 +1,4 @@
-"""The control API's part for feeds."""
+"""The feed routes of the control API."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -29,7 +29,7 @@ A Short Walk Around the Lake""".splitlines()
 
 
 def add_demo_feeds(newsroom: Newsroom) -> None:
-    """With a few entries each, the newest of two hours ago."""
+    """Add the demo's feeds with a few entries each; the newest are two hours old."""
     with newsroom.changing():
         for spec in FEEDS:
             newsroom.add_feed(spec)
@@ -41,7 +41,7 @@ def add_demo_feeds(newsroom: Newsroom) -> None:
 
 
 def publish_next(newsroom: Newsroom) -> None:
-    """The demo's next entry, the feeds taking turns; nothing where it has no feeds or they are full."""
+    """Add the demo's next entry, to each feed in turn; nothing if it has no feeds or they are full."""
     with newsroom.changing():
         ours = {spec.name for spec in FEEDS}
         feeds = [feed for feed in newsroom.feeds() if feed.name in ours]
@@ -66,7 +66,7 @@ def _post(number: int, subject: str) -> EntrySpec:
 
 
 def _episode(number: int, subject: str) -> EntrySpec:
-    """Every other one leads to the page it talks about, which is the blog's."""
+    """Every second episode links to the blog's page that it talks about."""
     return EntrySpec(
         title=f"Episode {number}: we read “{subject}”",
         text=f"<p>Two readers, one page: {subject}.</p>",

@@ -1,4 +1,4 @@
-"""A feed's document, in its format and with the flaws it is to have."""
+"""A feed's document, in its format and with its configured flaws."""
 
 from collections.abc import Callable
 
@@ -37,7 +37,7 @@ def document(edition: Edition) -> bytes:
     else:
         written = feed.junk + _declaration(edition) + _XML[feed.format](edition) + "\n"
     encoded = written.encode(feed.encoding, "xmlcharrefreplace")
-    # Spaces after the end are allowed in XML as in JSON.
+    # Both XML and JSON allow spaces after the end.
     return encoded.ljust(feed.body_bytes or 0)
 
 

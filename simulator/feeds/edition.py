@@ -1,4 +1,4 @@
-"""A feed as one request sees it: entries, and addresses below the one it was asked at."""
+"""A feed as one request sees it: its entries, and addresses with the request's host."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Edition:
                 return f"{self.feed.guid_prefix}{entry.guid or f'{self.feed.name}-{entry.id}'}"
 
     def picture(self, entry: FeedEntry) -> str:
-        """Of its page, which always has one."""
+        """The picture of the entry's page, which always has one."""
         return entry.image or f"{self.base}/feeds{entry.path}/cover.svg"
 
     def audio(self, entry: FeedEntry) -> str:

@@ -1,4 +1,4 @@
-"""What the simulated feeds hold, under one lock and in one file."""
+"""The simulated feeds and their entries, under one lock and in one file."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from simulator.world import Clock, TakenError, UnknownSeriesError, utc_now
 
 
 class UnknownFeedError(UnknownSeriesError):
-    """No such feed, or it has no such entry."""
+    """The feed or the entry does not exist."""
 
 
 class Newsroom:
@@ -57,13 +57,13 @@ class Newsroom:
             raise UnknownFeedError(f"feed {name} has no entry {entry_id}") from None
 
     def entries(self, name: str) -> list[FeedEntry]:
-        """All of them, newest first."""
+        """All entries of the feed, newest first."""
         with self.lock:
             entries = self._saved.entries[self.feed(name).name].values()
             return sorted(entries, key=lambda entry: (entry.published_at, entry.id), reverse=True)
 
     def listed(self, name: str) -> list[FeedEntry]:
-        """Those in the feed's window, newest first."""
+        """The entries in the feed's window, newest first."""
         with self.lock:
             return self.entries(name)[: self.feed(name).window]
 
@@ -91,7 +91,7 @@ class Newsroom:
         return self.add_entries(name, [spec or EntrySpec()])[0]
 
     def add_entries(self, name: str, specs: Iterable[EntrySpec]) -> list[FeedEntry]:
-        """In the order given, all at once: no reader sees some of them only."""
+        """Add the entries in the given order, all at once: a reader sees all of them or none."""
         with self.changing():
             feed = self.feed(name)
             added = [
@@ -102,7 +102,7 @@ class Newsroom:
             return added
 
     def change_entry(self, name: str, entry_id: int, change: EntryPatch) -> FeedEntry:
-        """Change the fields that are set. A silent edit, unless it sets `updated_at`."""
+        """Change the fields that are set. The entry keeps its dates unless the change sets them."""
         with self.changing():
             fields = {field: getattr(change, field) for field in change.model_fields_set}
             kept = self.entry(name, entry_id).model_dump(exclude={"id", "feed"})

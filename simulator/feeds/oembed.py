@@ -1,4 +1,4 @@
-"""Services that tell by oEmbed what stands behind an address: those that entries lead to."""
+"""Services that entries link to, and that describe an address by oEmbed."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from simulator.feeds.site import NewsSite
 
 
 class EmbeddingSite(NewsSite):
-    """Knows the entries whose `link` is an address of the service: its name is in it."""
+    """Knows the entries whose `link` is an address of the service, that is, contains its name."""
 
     def __init__(self, newsroom: Newsroom, provider: str) -> None:
         super().__init__(newsroom)

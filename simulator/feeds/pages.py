@@ -1,4 +1,4 @@
-"""A blog's pages: its home, its articles, and what embeds one elsewhere."""
+"""A blog's pages: its home, its articles, and the oEmbed answer for an article."""
 
 import json
 from html import escape
@@ -11,7 +11,7 @@ from simulator.feeds.records import FeedEntry
 
 
 def home_page(edition: Edition) -> str:
-    """Names its feed by a relative address, as many blogs do."""
+    """Links to its feed by a relative address, as many blogs do."""
     feed = edition.feed
     kind = CONTENT_TYPES[feed.format].partition(";")[0]
     links = "\n".join(
@@ -73,7 +73,7 @@ def open_graph(edition: Edition, entry: FeedEntry, address: str, kind: str) -> s
 
 
 def embedding(edition: Edition, entry: FeedEntry, provider: str, kind: str) -> dict[str, object]:
-    """What oEmbed tells of an entry."""
+    """The oEmbed answer for an entry."""
     return {
         "version": "1.0",
         "type": kind,

@@ -1,4 +1,4 @@
-"""Text that reads like some, so that readers find its language and its length."""
+"""Text that looks real, so that readers detect its language and its length."""
 
 from random import Random
 
@@ -29,7 +29,7 @@ Le nouveau chapitre est plus long que les autres et répond à une question de l
 
 
 def paragraphs(language: str, words: int, seed: str) -> list[str]:
-    """So many words, the same ones for the same seed; English where the language is not known here."""
+    """Exactly `words` words, the same ones for the same seed; English if the language is unknown here."""
     sentences = _SENTENCES.get(language.partition("-")[0].lower(), _SENTENCES["en"]).splitlines()
     chance = Random(seed)  # noqa: S311 - a script that repeats, not a secret
     spoken: list[str] = []

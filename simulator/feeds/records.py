@@ -1,4 +1,4 @@
-"""Feeds and their entries: how they are asked for, how they are kept."""
+"""Feeds and their entries: the specs that create them, and the stored records."""
 
 import base64
 import hashlib
@@ -14,19 +14,20 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_l
 
 
 class FeedPatch(BaseModel):
-    """A feed; of a change, the fields that are set.
+    """A feed; in a change, only the fields that are set count.
 
-    `guid` is what entries are known by: an id of their own, their link, nothing, or one id for all of them.
-    Another `guid_prefix` changes every id at once; another `link_base` moves every link (a site migration).
-    `dated` False leaves the entries' dates out. `window` is how many of the newest entries are listed.
+    `guid` is how entries are identified: an id of their own, their link, nothing, or one id for all of them.
+    A new `guid_prefix` changes every id at once; a new `link_base` moves every link (a site migration).
+    `dated` False leaves out the entries' dates. `window` is the number of newest entries that are listed.
 
     `redirect_to` is another feed's name or an absolute address. `gone` is 410, `status` any other status,
     `html` an error page that claims to be fine. `junk` comes before the document, `raw` replaces it.
-    `declared_encoding` lies about `encoding`; an empty one declares none. `body_bytes` is padded to.
+    `declared_encoding` replaces the true `encoding` in the declaration; an empty one declares none. The
+    document is padded to `body_bytes`.
 
-    YouTube's feeds are asked for by `channel_id` (derived from the name where left out) or, where that is
-    set, by `playlist_id`; their channel's page is at its `handle`. `new_feed_url` says in a podcast that it
-    has moved, and mirrors of one podcast share their `podcast_guid`.
+    A YouTube feed's address has its `channel_id` (without one, derived from the name) or, if set, its
+    `playlist_id`; its channel's page is at its `handle`. `new_feed_url` announces that a podcast has moved,
+    and mirrors of one podcast share their `podcast_guid`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +69,7 @@ class FeedSpec(FeedPatch):
 class Feed(FeedSpec):
     created_at: Moment
     changed_at: Moment
-    """Later than every earlier change by a second at least, since HTTP's dates know no smaller step."""
+    """At least one second after the previous change, since HTTP dates have whole seconds."""
     entries_made: int = 0
 
     @property
@@ -77,7 +78,7 @@ class Feed(FeedSpec):
 
     @property
     def path(self) -> str:
-        """Where readers find it."""
+        """The path of the feed's document."""
         if self.format != "youtube":
             return f"/feeds/{self.name}"
         wanted = f"playlist_id={self.playlist_id}" if self.playlist_id else f"channel_id={self.channel}"
@@ -85,11 +86,11 @@ class Feed(FeedSpec):
 
 
 class EntrySpec(BaseModel):
-    """An entry; of a change, the fields that are set.
+    """An entry; in a change, only the fields that are set count.
 
     `text` is HTML. `link` is an absolute address, or a path on the simulator such as another entry's page.
-    `published_at` left out is now. `duration` is in seconds, or text as podcasts write it. `image` stands in
-    the feed; left out, only the page has one. `words` is the length of the page's text.
+    Without `published_at`, it is published now. `duration` is in seconds, or text as podcasts write it.
+    `image` is in the feed; without one, only the page has an image. `words` is the length of the page's text.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -121,7 +122,7 @@ class FeedEntry(EntrySpec):
 
     @property
     def path(self) -> str:
-        """Of its page, on whichever site that is."""
+        """The path of its page, below the prefix of its site."""
         return f"/{self.feed}/{self.id}"
 
     @property

@@ -37,7 +37,7 @@ def podcast(edition: Edition) -> str:
 
 
 def rss091(edition: Edition) -> str:
-    """Without ids and dates: the format had none."""
+    """RSS 0.91 has neither ids nor dates."""
     items = [element("item", _headline(edition, entry)) for entry in edition.entries]
     channel = element("channel", _heading(edition), text("language", edition.feed.language), *items)
     return element("rss", channel, attributes={"version": "0.91"})

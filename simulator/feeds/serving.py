@@ -1,4 +1,4 @@
-"""How a feed is answered: whole, unchanged, elsewhere or not at all."""
+"""The answer to a feed request: the document, 304, a redirect or an error."""
 
 import hashlib
 from datetime import datetime
@@ -58,7 +58,7 @@ def _validators(feed: Feed, body: bytes) -> dict[str, str]:
 
 
 def _is_current(request: Request, etag: str | None, changed_at: datetime | None) -> bool:
-    """Whether the reader has this document; as HTTP wants it, a date counts only where no tag is given."""
+    """Whether the reader has this document; as in HTTP, a date counts only if the reader sent no tag."""
     known = request.headers.get("if-none-match")
     if known is not None:
         return etag is not None and etag in known

@@ -18,7 +18,7 @@ from simulator.site import html_error
 
 
 class NewsSite(ABC):
-    """An upstream that shows the newsroom; what is not there is a 404."""
+    """An upstream that shows the newsroom; unknown feeds and entries are a 404."""
 
     prefix: str
 
@@ -38,7 +38,7 @@ class NewsSite(ABC):
             await self.error(404, None)(scope, receive, send)
 
     def _around(self, entry: FeedEntry, request: Request) -> Edition:
-        """What one entry needs: its feed and addresses, not the other entries."""
+        """An edition for one entry: its feed and addresses, without the feed's entries."""
         return Edition(self._newsroom.feed(entry.feed), base_of(request))
 
     def error(self, status: int, retry_after: str | None) -> Answer:
@@ -87,7 +87,7 @@ class Feeds(NewsSite):
 
 
 async def _redirect_on(request: Request) -> Response:
-    """Always one further, so that no two addresses are the same."""
+    """Redirect without end; the counter makes every address different."""
     hops = request.query_params.get("hops", "0")
     further = int(hops) + 1 if hops.isdecimal() else 1
     return RedirectResponse(f"{base_of(request)}{request.url.path}?hops={further}", 302)

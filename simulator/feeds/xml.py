@@ -1,11 +1,11 @@
-"""XML by hand, since feeds are to come out just as written here."""
+"""XML written by hand, so that feeds come out exactly as written here."""
 
 from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 
 def element(name: str, *children: str, attributes: Mapping[str, str] | None = None) -> str:
-    """One with children, which are XML themselves, each on a line of its own."""
+    """An element with children; each child is XML and gets its own line, an empty one is left out."""
     given = "".join(f" {key}={quoteattr(value)}" for key, value in (attributes or {}).items())
     if not children:
         return f"<{name}{given}/>"
@@ -14,7 +14,7 @@ def element(name: str, *children: str, attributes: Mapping[str, str] | None = No
 
 
 def text(name: str, value: str | None, attributes: Mapping[str, str] | None = None) -> str:
-    """One with text; nothing at all where there is none."""
+    """An element with text; an empty text, without any element, if `value` is None."""
     if value is None:
         return ""
     given = "".join(f" {key}={quoteattr(setting)}" for key, setting in (attributes or {}).items())

@@ -1,4 +1,4 @@
-"""YouTube, as far as readers of its feeds need it: feeds, channels, videos, embedding."""
+"""The part of YouTube that readers of its feeds need: feeds, channels, videos, embedding."""
 
 import re
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class YouTube(NewsSite):
             return HTMLResponse(_channel_page(edition_of(self._newsroom, feed, request)))
 
     async def _get_video(self, request: Request) -> Response:
-        """Of a video that is not there too, the page comes with status 200 and says so."""
+        """The page of a missing video has status 200 too, and says that the video is not available."""
         with self._newsroom.lock:
             video = self._video(request.query_params.get("v", ""))
             if video is None:
@@ -68,7 +68,7 @@ class YouTube(NewsSite):
         if "user" in asked:
             return self._by_handle(asked["user"])
         playlist = asked.get("playlist_id", "")
-        if playlist.startswith("UU"):  # all that a channel ever uploaded is a playlist too
+        if playlist.startswith("UU"):  # the playlist of all uploads of a channel
             return self._channel(f"UC{playlist[2:]}")
         return _only(feed for feed in self._feeds() if feed.playlist_id == playlist)
 
@@ -86,7 +86,7 @@ class YouTube(NewsSite):
         return [feed for feed in self._newsroom.feeds() if feed.format == "youtube"]
 
     def _video(self, video_id: str) -> FeedEntry | None:
-        """The channel's own rather than a playlist's, which may be somebody else's."""
+        """Prefer a channel's entry to a playlist's: a playlist may contain videos of other channels."""
         ranks = {feed.name: feed.playlist_id is not None for feed in self._feeds()}
         found = [
             entry
@@ -126,7 +126,7 @@ def _video_page(edition: Edition, video: FeedEntry) -> str:
 
 
 def _iso_duration(video: FeedEntry) -> str:
-    """`PT4M13S`; YouTube counts no hours there."""
+    """`PT4M13S`; YouTube uses no hours there."""
     seconds = 0
     for part in str(video.duration or 0).split(":"):
         seconds = 60 * seconds + int(part)

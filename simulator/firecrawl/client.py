@@ -1,4 +1,4 @@
-"""The control client's part for Firecrawl."""
+"""The control client's Firecrawl methods."""
 
 from simulator.deviantart.client import Call
 from simulator.firecrawl.records import FirecrawlOptions, ScrapeCall, ScrapeScript

@@ -1,4 +1,4 @@
-"""The control API's part for Firecrawl."""
+"""The Firecrawl routes of the control API."""
 
 from simulator.firecrawl.crawler import Crawler
 from simulator.firecrawl.records import FirecrawlOptions, ScrapeCall, ScrapeScript

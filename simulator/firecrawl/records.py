@@ -1,4 +1,4 @@
-"""How the simulated Firecrawl is told to behave, and what is kept of each call."""
+"""The options and scripts of the simulated Firecrawl, and its record of a call."""
 
 from typing import Annotated, Literal
 
@@ -10,17 +10,17 @@ ScriptKind = Literal["status", "failed_inside", "invalid_json", "half_json"]
 
 
 class FirecrawlOptions(ServiceOptions):
-    """`credits_per_scrape` is the cost of an answer that was a success."""
+    """`credits_per_scrape` is the cost of a successful answer."""
 
     credits_per_scrape: Annotated[float, Field(ge=0)] = 1.0
 
 
 class ScrapeScript(Script):
-    """How the next calls are answered, those whose address contains `url` or any.
+    """How to answer the next calls whose address contains `url`; without `url`, all calls.
 
-    `status`: that HTTP status, with `retry_after` (seconds or an HTTP date) where given. `failed_inside` is
-    `success: false` inside a 200. Neither is paid for; `invalid_json` and `half_json`, which spoil the body
-    of an answer, are.
+    `status`: that HTTP status, with `retry_after` (seconds or an HTTP date) if given. `failed_inside` is
+    `success: false` inside a 200. These two cost nothing; `invalid_json` and `half_json`, which spoil the
+    body of an answer, cost as usual.
     """
 
     kind: ScriptKind = "status"
@@ -37,7 +37,7 @@ class ScrapeScript(Script):
 
 
 class ScrapeCall(PaidCall):
-    """`origin_status` is what the answer says the page itself was answered with."""
+    """`origin_status` is the status of the page itself, as the answer reports it."""
 
     url: str
     origin_status: int | None = None

@@ -1,4 +1,4 @@
-"""What a crawler brings back from a page of the press: its markdown, and what it knows about it."""
+"""A crawler's result for a page of the press: its markdown and its metadata."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ CONTENT_TYPES = {"pdf": "application/pdf", "image": "image/png"}
 
 
 class UnreachableError(Exception):
-    """The crawler gave up; `status` is what its caller is told."""
+    """The crawler gave up; `status` is the status of its answer."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -49,7 +49,7 @@ class Scraped:
 
 
 def scrape(press: Press, address: str, *, only_main: bool) -> Scraped:
-    """The article of that path, whatever the host; any other address is a 404 at its origin."""
+    """The article of that path, on any host; for any other address, the page is a 404."""
     path = urlsplit(address).path
     try:
         article = press.article(path.removeprefix(ARTICLES) if path.startswith(ARTICLES) else "")

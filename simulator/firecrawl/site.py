@@ -49,7 +49,7 @@ class Firecrawl(MeteredSite[FirecrawlOptions, ScrapeScript, ScrapeCall]):
 
 
 def _problem(body: dict[str, Any], call: ScrapeCall) -> str | None:
-    """What is wrong with the request, as far as Firecrawl would say."""
+    """Firecrawl's error message for a wrong request, or None."""
     formats = body.get("formats", ["markdown"])
     if not call.url.startswith(("http://", "https://")):
         return "Bad Request: Invalid URL"

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint that answers as OpenRouter does, well or badly as it is told."""
+"""An OpenAI-compatible endpoint that answers like OpenRouter, correctly or badly as scripted."""
 
 from simulator.llm.oracle import Oracle
 from simulator.llm.records import LlmCall, LlmOptions, LlmScript

@@ -10,7 +10,7 @@ WRONG: dict[str, Any] = {"string": 7, "array": "one, two", "object": [], "intege
 
 
 def broken(document: dict[str, Any], root: Schema, how: ScriptKind, field: str | None) -> dict[str, Any]:
-    """At the field that is named, else at the first where it can be done; wrong types: at all of them."""
+    """The document, broken at `field`, else at the first suitable field; wrong types: at all fields."""
     fields = {
         name: resolved(schema, root) for name, schema in resolved(root, root).get("properties", {}).items()
     }

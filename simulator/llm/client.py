@@ -1,4 +1,4 @@
-"""The control client's part for the simulated model."""
+"""The control client's methods for the simulated model."""
 
 from simulator.deviantart.client import Call
 from simulator.llm.records import LlmCall, LlmOptions, LlmScript

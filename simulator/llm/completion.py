@@ -1,4 +1,4 @@
-"""What the model says to a prompt, and the answer that carries it."""
+"""The model's text for a prompt, and the answer that contains it."""
 
 import time
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Said:
 
 
 def say(body: dict[str, Any], prompt: Prompt, options: LlmOptions, script: LlmScript | None) -> Said:
-    """Raises ValueError where the schema asks for what cannot be made up."""
+    """Raises ValueError if the schema asks for a value that the simulator cannot make up."""
     content = _content(body, prompt, options, script)
     limit = body.get("max_tokens") or body.get("max_completion_tokens")
     most = limit * CHARACTERS_PER_TOKEN if isinstance(limit, int) else len(content)
@@ -54,7 +54,7 @@ def _content(body: dict[str, Any], prompt: Prompt, options: LlmOptions, script: 
 
 
 def _schema(body: dict[str, Any]) -> Schema | None:
-    """None where plain text will do."""
+    """The schema of the wanted answer, or None for plain text."""
     wanted = body.get("response_format")
     if not isinstance(wanted, dict) or wanted.get("type") not in ("json_schema", "json_object"):
         return None
@@ -76,7 +76,7 @@ def completion(call: LlmCall, said: Said, cost: float) -> dict[str, Any]:
 
 
 def failure(call: LlmCall, script: LlmScript) -> dict[str, Any] | None:
-    """The body of a 200 that is none; None where the script wants something said."""
+    """The body of a 200 that reports a failure; None if the script asks for an answer."""
     error = error_object(script.status)
     match script.kind:
         case "error_inside":

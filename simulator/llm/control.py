@@ -1,4 +1,4 @@
-"""The control API's part for the simulated model."""
+"""The control API's routes for the simulated model."""
 
 from simulator.llm.oracle import Oracle
 from simulator.llm.records import LlmCall, LlmOptions, LlmScript

@@ -1,4 +1,4 @@
-"""What a call says to the model."""
+"""The messages of a call to the model."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Prompt:
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "Prompt":
-        """Messages that are no messages are left out."""
+        """Leaves out entries that are not JSON objects."""
         given = body.get("messages")
         found = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
         return cls(tuple(Message(str(entry.get("role")), _text(entry.get("content"))) for entry in found))
@@ -40,7 +40,7 @@ class Prompt:
 
     @property
     def told_to_say(self) -> str | None:
-        """What a line `SAY: …` wants said; the last one, as models follow what they read last."""
+        """The text of the last line `SAY: …`: models follow the last instruction that they read."""
         found: list[str] = _SAY.findall(self.text)
         return found[-1].strip() if found else None
 
@@ -50,7 +50,7 @@ def tokens(text: str) -> int:
 
 
 def _text(content: Any) -> str:
-    """A content is a text, or a list of parts of which some are texts."""
+    """A content is a text, or a list of parts; only parts with a text count."""
     if isinstance(content, list):
         return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

@@ -1,4 +1,4 @@
-"""How the simulated model is told to behave, and what is kept of each call."""
+"""The options and scripts of the simulated model, and its record of a call."""
 
 from typing import Annotated, Literal
 
@@ -29,8 +29,8 @@ ScriptKind = Literal[
 class LlmOptions(ServiceOptions):
     """Prices are dollars for one token; a token is four characters.
 
-    `unknown_models` are answered with `unknown_status`. A prompt of more than `context_tokens` is refused.
-    A model that `obeys` says whatever a line `SAY: …` anywhere in the prompt tells it to.
+    `unknown_models` get `unknown_status`. A prompt of more than `context_tokens` is refused. A model that
+    `obeys` answers with the text of a line `SAY: …` anywhere in the prompt.
     """
 
     unknown_models: tuple[str, ...] = ()
@@ -42,15 +42,15 @@ class LlmOptions(ServiceOptions):
 
 
 class LlmScript(Script):
-    """How the next calls are answered, of one `model` or of any.
+    """How to answer the next calls to `model`; without `model`, to any.
 
-    `status`: that HTTP status, with `retry_after` (seconds or an HTTP date) where given. Inside a 200:
+    `status`: that HTTP status, with `retry_after` (seconds or an HTTP date) if given. Inside a 200:
     `error_inside` has a top-level error, `choice_error` one in the choice, both of code `status`;
-    `finish_error` ends with the reason "error"; `no_choices` has none. None of these is paid for.
+    `finish_error` ends with the reason "error"; `no_choices` has no choices. All of these cost nothing.
 
-    Paid for: `cut` ends in the middle, of the reason "length". `not_json` is chatter, `fenced` the document
-    in a code fence with chatter around it. `missing_field`, `too_long`, `empty_list`, `extra_field` and
-    `wrong_types` break the contract, at `field` where one is named. `content` is given word for word.
+    These cost as usual: `cut` ends in the middle, with the reason "length". `not_json` is chatter, `fenced`
+    the document in a code fence with chatter around it. `missing_field`, `too_long`, `empty_list`,
+    `extra_field` and `wrong_types` break the contract, at `field` if given. `content` is sent word for word.
     `invalid_json` and `half_json` spoil the HTTP body itself.
     """
 
@@ -70,7 +70,7 @@ class LlmScript(Script):
 
 
 class LlmCall(PaidCall):
-    """`messages` is their text, a paragraph `role: content` each; `messages_sha256` is of that text."""
+    """`messages` is a text with a paragraph `role: content` per message; `messages_sha256` is its hash."""
 
     model: str
     messages: str
@@ -78,4 +78,4 @@ class LlmCall(PaidCall):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     content: str | None = None
-    """What the model said, where it said something."""
+    """The model's text, if it produced one."""

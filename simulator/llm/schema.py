@@ -1,4 +1,4 @@
-"""A document that satisfies a JSON schema, told in the words of a text."""
+"""A document that satisfies a JSON schema, made of the words of a text."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ FORMATS = {
 
 
 def resolved(schema: Schema, root: Schema) -> Schema:
-    """The schema itself: references followed, and of alternatives the first that is not null."""
+    """The schema with its references followed, and with the first alternative that is not null."""
     while True:
         if "$ref" in schema:
             found: Any = root
@@ -101,7 +101,7 @@ class Filling:
             item = self._value(schema.get("items", {}), name, depth + 1)
             if item not in items:
                 items.append(item)
-        # A text of few words can make few different items; the count is the stronger rule.
+        # A text with few words gives few different items; the count matters more than the difference.
         return items + [items[-1]] * (count - len(items)) if items else items
 
     def _number(self, schema: Schema, step: float) -> float:
@@ -153,7 +153,7 @@ class Filling:
 
 
 def cut_to(text: str, shortest: int, longest: int | None) -> str:
-    """The text within these lengths, whole words where that is possible."""
+    """The text cut to at most `longest` characters, after a whole word if possible."""
     if longest is None or len(text) <= longest:
         return text
     whole = text[:longest].rpartition(" ")[0]
@@ -165,7 +165,7 @@ def _is_language(name: str, language: str, options: list[Any]) -> bool:
 
 
 def longest_text(schema: Schema) -> int | None:
-    """Where providers take no lengths, models read them in the description."""
+    """The limit from `maxLength`, else from the description: some providers do not accept `maxLength`."""
     said = re.search(r"[Aa]t most ([0-9]+) characters", schema.get("description", ""))
     stated = schema.get("maxLength", int(said[1]) if said else None)
     return None if stated is None else int(stated)

@@ -1,4 +1,4 @@
-"""The simulated model as an upstream; clients are given `{url}/llm/v1` as the base address."""
+"""The simulated model as an upstream; clients use `{url}/llm/v1` as the base address."""
 
 import hashlib
 from typing import Any

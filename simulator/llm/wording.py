@@ -1,4 +1,4 @@
-"""Words and sentences of a text, one after the other and round again: what the model answers with."""
+"""Words and sentences of a text, in an endless cycle: the model's answers are made of them."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ NOTHING = "There is nothing here that could be told in other words."
 
 
 class Wording:
-    """Deterministic: the same text is told in the same words."""
+    """Deterministic: the same text always gives the same words."""
 
     def __init__(self, text: str) -> None:
         found = [part.strip() for part in _SENTENCE_END.split(text)]
@@ -32,7 +32,7 @@ class Wording:
         return next(self._words)
 
     def sentences(self, characters: int) -> str:
-        """At least so many characters, in whole sentences."""
+        """At least `characters` characters, in whole sentences."""
         told = self.sentence()
         while len(told) < characters:
             told += f" {self.sentence()}"
@@ -40,7 +40,7 @@ class Wording:
 
     @property
     def language(self) -> str:
-        """The likeliest of the few it knows; English where nothing tells."""
+        """The likeliest of the known languages; English if no word matches."""
         counts = {
             code: sum(word in small for word in self._all_words) for code, small in _SMALL_WORDS.items()
         }

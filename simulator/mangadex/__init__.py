@@ -1,4 +1,4 @@
-"""The MangaDex API, version 5, as far as a reader of chapter lists needs it."""
+"""The part of the MangaDex API, version 5, that a reader of chapter lists needs."""
 
 from simulator.mangadex.site import MangaDex, title_page
 

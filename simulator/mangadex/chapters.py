@@ -1,4 +1,4 @@
-"""Which chapters a request lists: parameters, filters, order and page."""
+"""The chapters that a request lists: parameters, filters, order and page."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ Predicate = Callable[[Upload, Series], bool]
 
 @dataclass(frozen=True, slots=True)
 class ChapterFilter:
-    """Filters that give the same answer at any time, so that their result can be kept."""
+    """Filters whose result does not depend on the time, so that it can be cached."""
 
     languages: frozenset[str]
     original_languages: frozenset[str]
@@ -95,7 +95,7 @@ class ChapterFilter:
 
 @dataclass(frozen=True, slots=True)
 class TimeFilter:
-    """Filters whose answer depends on the moment, or that hardly ever come twice."""
+    """Filters whose result is not cached: it depends on the time, or their values hardly ever repeat."""
 
     created_since: datetime | None
     updated_since: datetime | None
@@ -195,7 +195,7 @@ def _read_feed_filter(parameters: Parameters) -> ChapterFilter:
 
 
 def select_page(world: World, query: ChapterQuery) -> tuple[list[Upload], int]:
-    """The uploads of the page asked for, and how many there are on all pages."""
+    """The uploads of the requested page, and their number on all pages."""
     with world.lock:
         selected = _select_lasting(world, query)
         timed = list(query.timed.predicates(world.now()))
@@ -223,7 +223,7 @@ def _select_lasting(world: World, query: ChapterQuery) -> list[Upload]:
 
 
 def sort_key_for(order: Order) -> SortKey:
-    """Sorts by the fields asked for; ties, and no order at all, are settled by the order of upload."""
+    """Sorts by the requested fields; ties, and requests without an order, use the order of upload."""
     signed = [(SORT_VALUES[field], -1 if descends else 1) for field, descends in order]
     tie_sign = signed[0][1] if signed else 1
     return lambda upload: (*(sign * value(upload) for value, sign in signed), tie_sign * upload.ordinal)

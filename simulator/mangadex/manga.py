@@ -1,4 +1,4 @@
-"""Which series a request lists."""
+"""The series that a request lists."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ SORT_VALUES: dict[str, SortValue] = {
     "createdAt": lambda series, now: series.created_at.timestamp(),
     "updatedAt": lambda series, now: series.created_at.timestamp(),
     "latestUploadedChapter": _latest_upload_time,
-    # Every match is as relevant as the next: the order of creation stays.
+    # All matches are equally relevant, so the order of creation stays.
     "relevance": lambda series, now: 0,
 }
 
@@ -92,7 +92,7 @@ def read_manga_query(parameters: Parameters) -> MangaQuery:
 
 
 def select_series(world: World, query: MangaQuery) -> tuple[list[Series], int]:
-    """The series of the page asked for, and how many there are on all pages. Hold the world's lock."""
+    """The series of the requested page, and their number on all pages. Hold the world's lock."""
     asked = map(world.series.get, query.ids) if query.ids else iter(world.series.values())
     selected = [s for s in asked if s and "mangadex" in s.about.sites and query.matches(s)]
     now = world.now()
@@ -103,7 +103,7 @@ def select_series(world: World, query: MangaQuery) -> tuple[list[Series], int]:
 
 
 def _is_called(series: Series, wanted: str) -> bool:
-    """Part of a title, or all its words in any order: the real search forgives punctuation."""
+    """Whether a title contains `wanted`, or all its words: the real search ignores punctuation."""
     titles = [series.title, *(text for titles in series.about.alt_titles for text in titles.values())]
     words = _words(wanted)
     return any(

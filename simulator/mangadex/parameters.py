@@ -1,4 +1,4 @@
-"""Reading MangaDex's query strings, as strictly as the API does."""
+"""Reading MangaDex's query strings, as strictly as the real API."""
 
 import re
 from collections.abc import Collection
@@ -19,7 +19,7 @@ Order = tuple[tuple[str, bool], ...]
 
 
 class Parameters:
-    """The parameters of one request. Each reader takes its own out; `refuse_rest` objects to what is left."""
+    """The parameters of one request. Reading a parameter removes it; `refuse_rest` refuses what is left."""
 
     def __init__(self, query_string: bytes) -> None:
         self._values: dict[str, list[str]] = {}
@@ -79,7 +79,7 @@ class Parameters:
         return None if given is None else _uuid(name, given)
 
     def flag(self, name: str, default: bool | None = None) -> bool | None:
-        """1, 0, or the default where the parameter is not there."""
+        """True for 1, False for 0, the default if the parameter is missing."""
         given = self.text(name)
         if given not in (None, "0", "1"):
             raise InvalidParameterError(name, "Does not have a value in the enumeration [0,1]")
@@ -99,7 +99,7 @@ class Parameters:
             ) from None
 
     def order(self, fields: Collection[str]) -> Order:
-        """Field and whether it descends, in the order of the query string."""
+        """Pairs of a field and whether it descends, in the order of the query string."""
         asked = [(match[1], match[0]) for match in map(ORDER.match, self._values) if match]
         for field, _ in asked:
             if field not in fields:
@@ -113,7 +113,7 @@ class Parameters:
         return direction == "desc"
 
     def refuse_rest(self) -> None:
-        # A parameter that did nothing here would let a mistyped or unsimulated filter pass every test.
+        # If unknown parameters were ignored, tests would not notice a mistyped or unsimulated filter.
         for name in self._values:
             raise InvalidParameterError(name, f"Additional properties not allowed: {name} (or not simulated)")
 

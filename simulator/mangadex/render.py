@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class ChapterRenderer:
-    """Renders each upload once for each set of expansions; a page is then a matter of joining."""
+    """Renders each upload once for each set of expansions; a page only joins these renderings."""
 
     def __init__(self) -> None:
         self._rendered: WeakKeyDictionary[Upload, dict[Collection[str], orjson.Fragment]] = (
@@ -26,7 +26,7 @@ class ChapterRenderer:
         self, upload: Upload, series: Series, includes: frozenset[str], now: datetime
     ) -> orjson.Fragment:
         if "manga" in includes:
-            # The series inside changes with every release, so this one is not worth keeping.
+            # The series inside changes with every release, so this rendering is not cached.
             return orjson.Fragment(orjson.dumps(_chapter(upload, series, includes, now)))
         renderings = self._rendered.setdefault(upload, {})
         if includes not in renderings:

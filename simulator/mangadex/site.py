@@ -1,4 +1,4 @@
-"""MangaDex as an upstream: its routes, its manners and its errors."""
+"""MangaDex as an upstream: its routes, its requirements and its errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from simulator.world import World
 
 
 def title_page(series: Series) -> str:
-    """Where a reader finds the series on the real site's address."""
+    """The series' page on the real site's address."""
     return f"https://mangadex.org/title/{series.id}/{slug(series.title)}"
 
 

@@ -1,4 +1,4 @@
-"""What the upstreams that cost money share: scripted answers, and a ledger of every call."""
+"""Shared code of the paid upstreams: scripted answers, and a ledger of every call."""
 
 from simulator.metered.ledger import CallLedger
 from simulator.metered.records import PaidCall, Script, ServiceOptions, Tally

@@ -1,4 +1,4 @@
-"""The control client's part for an upstream that costs: the same words as in process."""
+"""The control client's methods for a paid upstream: the same as in process."""
 
 from typing import Generic
 

@@ -1,4 +1,4 @@
-"""The control API's part for an upstream that costs."""
+"""The control API's routes for a paid upstream."""
 
 from typing import Generic
 

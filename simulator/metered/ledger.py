@@ -1,4 +1,4 @@
-"""Every call of a service that costs: the judge of "paid once"."""
+"""Every call of a paid service; tests check "paid once" against it."""
 
 import time
 from threading import Lock
@@ -19,7 +19,7 @@ class CallLedger(Generic[CallT]):
         self._most_at_once = 0
 
     def open(self, call: CallT) -> None:
-        """Give the call its number; from now on it is under way."""
+        """Give the call its number and count it as under way."""
         with self._lock:
             self._calls.append(call)
             call.number, call.received_at = len(self._calls), time.time()
@@ -27,7 +27,7 @@ class CallLedger(Generic[CallT]):
             self._most_at_once = max(self._most_at_once, len(self._under_way))
 
     def answer(self, call: CallT, status: int, *, paid: bool, cost: float) -> None:
-        """The answer is made, and paid for from now on; it may still be held, or get lost."""
+        """Record the answer and its cost, before it is sent: a fault may still hold or lose it."""
         with self._lock:
             call.answered_at, call.status = time.time(), status
             call.paid, call.cost = paid, cost

@@ -1,4 +1,4 @@
-"""Calls that cost, and how their answers are scripted."""
+"""Paid calls, and the scripts of their answers."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ServiceOptions(BaseModel):
-    """`api_key` None takes any key that is not empty. `latency` is how many seconds each answer takes."""
+    """Without `api_key`, any key that is not empty is valid. `latency` is the seconds each answer takes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -15,7 +15,7 @@ class ServiceOptions(BaseModel):
 
 
 class Script(BaseModel):
-    """How the next calls are answered: the first `skip` it concerns pass, `count` are hit (None: all)."""
+    """How to answer the next calls: of those it concerns, it skips `skip`, then hits `count` (None: all)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -24,20 +24,20 @@ class Script(BaseModel):
 
     @property
     def name(self) -> str:
-        """What the ledger calls it."""
+        """The script's name in the ledger."""
         return "script"
 
     def concerns(self, subject: str) -> bool:
-        """Whether calls about this subject are meant: a model, an address."""
+        """Whether the script applies to calls about this subject: a model, an address."""
         return True
 
 
 class PaidCall(BaseModel):
     """One call that reached the service; times are UNIX times.
 
-    `paid`: an answer that costs was made, whether or not it arrived. `script` names the script that decided
-    it. `sent` is None while the call is under way, then whether the whole answer was handed to a client that
-    was still there, as far as a server can know.
+    `paid`: the answer costs money, whether or not it arrived. `script` names the script that decided the
+    answer. `sent` is None while the call is under way, then whether the whole answer was sent to a client
+    that was still connected, as far as a server can know.
     """
 
     number: int = 0

@@ -1,4 +1,4 @@
-"""Whether answers were really sent, which only the outermost layer can see: faults hold and cut them."""
+"""Whether answers were really sent; only the outermost layer knows, since faults hold and cut answers."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ NOTE_SENT = "simulator.note_sent"
 
 
 class SendingApp:
-    """Runs an application; tells who asked, by `tell_when_sent`, whether the answer was sent whole."""
+    """Runs an application; calls the `note` of `tell_when_sent` with whether the whole answer was sent."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -27,7 +27,7 @@ class SendingApp:
                 note(sent)
 
         async def watch(message: Message) -> None:
-            # Told first: whoever has the answer finds it in the books.
+            # Note it before sending, so that a client that has the answer finds it in the ledger.
             if message["type"] == "http.response.body" and not message.get("more_body", False):
                 tell(not is_closing(scope))
             await send(message)
@@ -43,7 +43,7 @@ def tell_when_sent(scope: Scope, note: Callable[[bool], None]) -> None:
 
 
 async def wait_unless_left(receive: Receive, seconds: float) -> None:
-    """Wait so long, but not for a client that is gone. The body must have been read from `receive`."""
+    """Wait until the time is over or the client leaves. The body must have been read from `receive`."""
     if not seconds:
         return
     leaving = asyncio.ensure_future(_disconnected(receive))

@@ -1,4 +1,4 @@
-"""The state behind an upstream that costs: its options, its scripts, its ledger."""
+"""The state of a paid upstream: its options, its scripts, its ledger."""
 
 from threading import Lock
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ ScriptT = TypeVar("ScriptT", bound=Script)
 
 
 class Service(Generic[OptionsT, ScriptT, CallT]):
-    """Safe to use from several threads. Scripts are tried in the order in which they were added."""
+    """Safe to use from several threads. The first suitable script, in the order of adding, decides a call."""
 
     def __init__(self, options: OptionsT) -> None:
         self.options = options
@@ -36,7 +36,7 @@ class Service(Generic[OptionsT, ScriptT, CallT]):
             self._scripts.clear()
 
     def next_script(self, subject: str) -> ScriptT | None:
-        """The script that decides the next call about the subject; counts it."""
+        """The script that decides this call about the subject. It counts the call: call it once for each."""
         with self._lock:
             return next((armed.script for armed in self._scripts if armed.strikes(subject)), None)
 

@@ -1,4 +1,4 @@
-"""An upstream that costs: who may call it, and what the ledger keeps of each call."""
+"""A paid upstream: it checks the key, and records each call in the ledger."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Outcome:
 
 
 class MeteredSite(ABC, Generic[OptionsT, ScriptT, CallT]):
-    """Answers POST at `path`, below its prefix. A subclass says what a call is and what it leads to."""
+    """Answers POST at `path`, below its prefix. A subclass defines the calls and their outcomes."""
 
     prefix: str
     path: str
@@ -37,19 +37,19 @@ class MeteredSite(ABC, Generic[OptionsT, ScriptT, CallT]):
 
     @abstractmethod
     def error(self, status: int, retry_after: str | None) -> Answer:
-        """The form in which this upstream reports a status."""
+        """This upstream's error answer for a status."""
 
     @abstractmethod
     def _call(self, body: dict[str, Any]) -> CallT:
-        """What the ledger keeps of what was asked."""
+        """The ledger's record of the request."""
 
     @abstractmethod
     def _outcome(self, body: dict[str, Any], call: CallT, script: ScriptT | None) -> Outcome:
-        """The answer to a call by somebody who may call; `script` decides it where there is one."""
+        """The answer to a call with a valid key; `script` decides it if there is one."""
 
     @abstractmethod
     def _subject(self, call: CallT) -> str:
-        """What scripts can be about."""
+        """The subject of the call, by which scripts choose calls: a model, an address."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -83,7 +83,7 @@ class MeteredSite(ABC, Generic[OptionsT, ScriptT, CallT]):
 
 
 def _object(content: bytes) -> dict[str, Any]:
-    """The body; what is no JSON object lacks every field, and is refused for that."""
+    """The body; anything but a JSON object becomes an empty one, which is refused for its missing fields."""
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Articles to be read by machines: as a website prints them, and what is served where one was expected."""
+"""Articles for machines to read: a website's pages, and other content in the place of an article."""
 
 from simulator.press.press import Press
 from simulator.press.records import Article, ArticleSpec

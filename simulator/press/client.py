@@ -1,4 +1,4 @@
-"""The control client's part for the press: the same words as in process, over the control API."""
+"""The control client's methods for the press: the same as in process, over the control API."""
 
 from pydantic import TypeAdapter
 
@@ -17,11 +17,11 @@ class PressClient:
         return ARTICLES.validate_json(await self._call("POST", "/press/articles", body))[0]
 
     async def remove(self, slug: str) -> Article:
-        """From now on it is a 404."""
+        """Remove the article; its address is a 404 from now on."""
         return Article.model_validate_json(await self._call("DELETE", f"/press/articles/{slug}"))
 
     async def articles(self) -> list[Article]:
-        """In the order in which they were added."""
+        """All articles, in the order in which they were added."""
         return ARTICLES.validate_json(await self._call("GET", "/press/articles"))
 
     async def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""The control API's part for the press."""
+"""The press routes of the control API."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""The demo's articles, short ones."""
+"""The demo's short articles."""
 
 from datetime import timedelta
 
 from simulator.press.press import Press
 from simulator.press.records import ArticleSpec
 
-# The one that its readers have summarised.
+# The article whose summary the demo asks for.
 DEMO_ARTICLE = "the-lighthouse-nobody-ordered"
 ARTICLES = (
     ArticleSpec(title="The Lighthouse Nobody Ordered", slug=DEMO_ARTICLE, words=350, author="Ilse Marchetti"),

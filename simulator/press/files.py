@@ -1,4 +1,4 @@
-"""Files that are no pages, small and valid."""
+"""Small valid files that are not web pages."""
 
 import base64
 
@@ -11,7 +11,7 @@ PNG = base64.b64decode(
 
 
 def pdf(article: Article) -> bytes:
-    """One page with the title on it."""
+    """A PDF of one page with the article's title."""
     shown = article.title.encode("latin-1", "replace").replace(b"\\", b"\\\\")
     shown = shown.replace(b"(", b"\\(").replace(b")", b"\\)")
     drawing = b"BT /F1 18 Tf 72 720 Td (" + shown + b") Tj ET"

@@ -1,4 +1,4 @@
-"""What surrounds an article on a website: all that an extractor has to leave out."""
+"""The page around an article on a website, which an extractor must leave out."""
 
 import json
 from html import escape

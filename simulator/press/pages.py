@@ -1,4 +1,4 @@
-"""The pages of the press, each kind's main part in the layout of all."""
+"""The pages of the press: each kind has its own main part in the same layout."""
 
 from html import escape
 
@@ -24,7 +24,7 @@ def article_page(article: Article, address: str) -> str:
 
 
 def login_page(article: Article, address: str) -> str:
-    """The first words of the article, then a wall."""
+    """The first words of the article, then a login form."""
     wall = f"""<div class="paywall"><h2>{LOGIN_TEXT}</h2>
 <form method="post" action="/press/login"><label>Email <input type="email" name="email"></label>
 <label>Password <input type="password" name="password"></label><button>Log in</button></form>

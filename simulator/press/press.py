@@ -42,7 +42,7 @@ class Press:
             return article
 
     def remove(self, name: str) -> Article:
-        """From now on it is a 404."""
+        """Remove the article; its address is a 404 from now on."""
         with self.lock:
             removed = self._saved.articles.pop(self.article(name).slug)
             self._save()
@@ -55,7 +55,7 @@ class Press:
             raise UnknownArticleError(f"no article {name}") from None
 
     def articles(self) -> list[Article]:
-        """In the order in which they were added."""
+        """All articles, in the order in which they were added."""
         with self.lock:
             return list(self._saved.articles.values())
 

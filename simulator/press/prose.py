@@ -1,4 +1,4 @@
-"""Articles of any length, of sentences that hardly repeat; in a language not known here, as feeds have it."""
+"""Articles of any length, whose sentences hardly repeat; unknown languages get the prose of the feeds."""
 
 from random import Random
 
@@ -6,7 +6,7 @@ from simulator.feeds.prose import paragraphs as plain_paragraphs
 
 PARAGRAPH_SENTENCES = 5
 
-# Who, does what, to what, under which circumstances: any of them goes with any other.
+# Subjects, verbs, objects and circumstances; any combination makes a sentence.
 _PARTS = {
     "en": (
         """The harbour board of Eastmere
@@ -72,7 +72,7 @@ mit der Hilfe von zwei Studentinnen von der Küste.""",
 
 
 def paragraphs(language: str, words: int, seed: str) -> list[str]:
-    """At least so many words, in whole sentences; the same ones for the same seed."""
+    """At least `words` words, in whole sentences; the same ones for the same seed."""
     parts = _PARTS.get(language.partition("-")[0].lower())
     if parts is None:
         return plain_paragraphs(language, words, seed)

@@ -1,4 +1,4 @@
-"""Articles: how they are asked for, how they are kept, what they say."""
+"""Articles: the specs that create them, the stored records, and their texts."""
 
 import re
 from typing import Annotated, Literal
@@ -36,17 +36,17 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_l
 
 
 class ArticleSpec(BaseModel):
-    """An article, or what is served in the place of one.
+    """An article, or other content in the place of one.
 
-    Its text is `paragraphs`, else `text` (divided by blank lines), else about `words` words made up. `slug`
-    left out is made of the title, and the title left out of the kind; `published_at` left out is now.
+    Its text is `paragraphs`, else `text` (divided by blank lines), else about `words` made-up words. Without
+    `slug`, the title gives it; without a title, the kind does. Without `published_at`, it is published now.
 
     Kinds: `bilingual` is half `language`, half German (or English, if it is German already); `injection` has
     a passage that tells models what to do, with a `SAY:` line; `listing` only links to other pages; `login`
     shows a teaser and a password form; `soft_404` is an error page with status 200; `redirect` leads to
-    `redirect_to`, a private address unless told otherwise, and `redirect_loop` to itself. `endless` streams
-    `body_bytes` bytes while somebody reads, and says so beforehand if `announced`. `status` is an error page
-    of that `status`, with `retry_after` (seconds or an HTTP date) where given.
+    `redirect_to`, by default a private address, and `redirect_loop` to itself. `endless` streams `body_bytes`
+    bytes as long as the client reads, with a content-length if `announced`. `status` is an error page of that
+    `status`, with `retry_after` (seconds or an HTTP date) if given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)

@@ -1,4 +1,4 @@
-"""The press as an upstream; what is not there is a 404."""
+"""The press as an upstream; unknown articles are a 404."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -65,7 +65,7 @@ class PressSite:
 
 
 def _endless(article: Article) -> Response:
-    """Ends when its reader leaves."""
+    """A stream of `body_bytes` bytes; it ends early if the client leaves."""
     announced = {"content-length": str(article.body_bytes)} if article.announced else {}
     return StreamingResponse(_chunks(article), headers={**HTML_HEADERS, **announced})
 

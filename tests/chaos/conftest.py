@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.embedded import EmbeddedPostgres, EmbeddedTemporal
+from fascicle.embedded import EmbeddedPostgres, EmbeddedTemporal
 from simulator.server import RunningSimulator
 from tests.chaos.experiments import (
     Backfill,

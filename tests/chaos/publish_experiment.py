@@ -16,10 +16,10 @@ from random import Random
 from typing import Any
 
 from fascicle.domain.names import MAIN_QUEUE, new_id
-from fascicle.storage import post as posts
+from fascicle.services.publishing.account_connection import wake_posts
 from fascicle.storage.database import transaction
+from fascicle.storage.publishing import post as posts
 from simulator.faults import ArmedFault, Fault
-from starter.connecting import wake_posts
 from tests.harness import Harness, eventually
 from tests.publishing import GALLERY, PLACEBO, PUBLISH, SUBMIT, TOKEN, connect_account, scheduled
 from tests.starter.forked_workers import ForkedWorker, ForkedWorkers

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fascicle.runtime.embedded import EmbeddedPostgres, EmbeddedTemporal
+from fascicle.embedded import EmbeddedPostgres, EmbeddedTemporal
 from simulator.server import RunningSimulator
 from tests.chaos.books import assert_all_in_once, assert_all_told_once
 from tests.chaos.fic_experiment import FLOOR, RETRY_AFTER, SETTINGS, FicExperiment, FicReport

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.runtime.embedded import EmbeddedTemporal
+from fascicle.embedded import EmbeddedTemporal
 from simulator.server import RunningSimulator
 from tests.chaos.publish_experiment import SETTINGS, PublishExperiment
 from tests.starter.forked_workers import ForkedWorkers

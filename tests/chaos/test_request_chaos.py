@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from fascicle.runtime.embedded import EmbeddedPostgres, EmbeddedTemporal
+from fascicle.embedded import EmbeddedPostgres, EmbeddedTemporal
 from simulator.server import RunningSimulator
 from tests.chaos.request_books import RequestBooks
 from tests.chaos.request_experiment import SETTINGS, RequestExperiment, RequestReport

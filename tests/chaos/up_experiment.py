@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from fascicle.domain.errors import FascicleError
-from fascicle.runtime.embedded import read_running_stack
+from fascicle.embedded import read_running_stack
 from simulator.series import Series
 from simulator.server import RunningSimulator
 from tests.chaos.books import Chapter, is_settled, read_books

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from temporalio.envconfig import ClientConfig
 
 from fascicle.domain.names import TASK_QUEUES
-from fascicle.runtime.embedded.datafolder import POSTGRES_MAJOR
-from fascicle.runtime.embedded.temporal import DYNAMIC_CONFIG
-from fascicle.runtime.settings import Settings
+from fascicle.embedded.datafolder import POSTGRES_MAJOR
+from fascicle.embedded.temporal import DYNAMIC_CONFIG
 from fascicle.sandbox.limits import MEMORY
+from fascicle.settings.settings import Settings
 from fascicle.web.ops import OpsProbes, ops_app
 from tests.deploy.commands import check_command
 from tests.deploy.files import (

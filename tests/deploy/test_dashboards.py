@@ -1,4 +1,7 @@
-"""The dashboard and the alerts as files (O7). tests/starter/test_prometheus.py looks for all they name."""
+"""The dashboard and the alerts as files (O7).
+
+tests/starter/operations/test_prometheus.py looks for all they name.
+"""
 
 import re
 import runpy
@@ -13,7 +16,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from fascicle.storage.gauges import GAUGES
+from fascicle.storage.operations.gauges import GAUGES
 from starter.lazy import LazyCommand
 from starter.main import app
 from tests.deploy.promql import (

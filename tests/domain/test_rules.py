@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fascicle.domain import breaker, gate
-from fascicle.domain.breaker import BreakerPolicy, BreakerState, Circuit
-from fascicle.domain.cadence import Cadence, cadence_of, poll_delay
-from fascicle.domain.chapter import ListedChapter, Upload, fold_uploads, is_news
+from fascicle.domain import gate
 from fascicle.domain.errors import UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.names import new_id
+from fascicle.domain.series import breaker
+from fascicle.domain.series.breaker import BreakerPolicy, BreakerState, Circuit
+from fascicle.domain.series.cadence import Cadence, cadence_of, poll_delay
+from fascicle.domain.series.chapter import ListedChapter, Upload, fold_uploads, is_news
 from fascicle.domain.urls import parse_http_url
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from fascicle.domain.names import MAIN_QUEUE, new_id
-from fascicle.runtime.dependencies import utc_now
+from fascicle.services.dependencies import utc_now
 from fascicle.storage.database import transaction
 from tests.drafts import add_account, add_automation, add_draft
 from tests.harness import Harness

@@ -1,10 +1,10 @@
 """The life of a feed: news, a refusal, a replayed run, gone for good; an item that could not be stored."""
 
-from fascicle.domain.feed import SubscriptionState
+from fascicle.domain.feeds.feed import SubscriptionState
 from fascicle.domain.names import source_workflow_id
+from fascicle.services.feeds.following import leave
 from simulator.faults import Fault
 from simulator.feeds.records import FeedPatch
-from starter.subscribing import leave
 from tests.feeds import feed, poll, publish, read, runs, user
 from tests.harness import Harness, eventually
 

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fascicle.domain.names import MAIN_QUEUE, new_id, notify_workflow_id
+from fascicle.jobs.operations import ReplayLettersInput
+from fascicle.jobs.series import SweepWorkflowInput
 from simulator.faults import Fault
 from tests.accounts import connect_account
 from tests.harness import Harness, eventually
@@ -16,8 +18,6 @@ from tests.histories.fic_scenario import fics_for_several
 from tests.histories.letters_scenario import letters_are_written_and_replayed
 from tests.histories.publish_scenario import posts_on_their_way
 from tests.histories.request_scenario import pages_become_summaries
-from workflows.replay_letters import ReplayLettersInput
-from workflows.sweep import SweepWorkflowInput
 
 FEED = "/mangadex/manga/*/feed"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from temporalio import workflow
 
-import workflows.source_look as source_look
+import workflows.series.source_look as source_look
 from fascicle.domain.names import BORN_PATCHED
 from tests.harness import Harness
 from tests.histories.scenarios import a_chapter_from_upstream_to_followers

@@ -13,14 +13,14 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
-from fascicle.runtime.correlation import CorrelationInterceptor
+from fascicle.temporal.correlation import CorrelationInterceptor
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually
 from tests.histories.scenarios import SCENARIOS, Histories
 from tests.publishing import FAST
 from tests.requests import model_settings
 from worker import WORKFLOWS
-from workflows.unread import OfferUnreadAgain
+from workflows.unread_activity import OfferUnreadAgain
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 

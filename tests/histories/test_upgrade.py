@@ -12,14 +12,14 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, Worker
 from temporalio.workflow import NondeterminismError
 
-from activities.dead_letter import AgeOutInput, AgeOutResult
+from activities.operations.dead_letter import AgeOutInput, AgeOutResult
 from fascicle.domain.names import new_id
 from tests.harness import eventually
 from tests.histories.outlines.check import accepted, examine, read_recorded
 from tests.histories.outlines.outline import workflows
 from tests.histories.outlines.project import Project, our_source
 from tests.histories.upgraded_housekeeping import REPORT_FIRST, Deprecated, Guarded, Settled, Unguarded
-from workflows.housekeeping import HousekeepingWorkflow
+from workflows.operations.housekeeping import HousekeepingWorkflow
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,8 +128,10 @@ async def test_x6_each_time_of_a_patch_replays_what_may_be_left_of_the_one_befor
 
 def test_x6_the_check_says_of_the_example_what_its_replays_say() -> None:
     source = (ROOT / "tests/histories/upgraded_housekeeping.py").read_text()
-    project = Project(lambda name: source if name == "workflows.housekeeping" else our_source(name))
-    found = list(workflows(project, ["workflows.housekeeping"]))
+    project = Project(
+        lambda name: source if name == "workflows.operations.housekeeping" else our_source(name)
+    )
+    found = list(workflows(project, ["workflows.operations.housekeeping"]))
     assert {each.name for each in found} == {"HousekeepingWorkflow"}, "as histories have it"
     in_their_order = (Unguarded, Guarded, Deprecated, Settled)
     by_class = dict(zip(in_their_order, found, strict=True))

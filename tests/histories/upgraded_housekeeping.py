@@ -1,6 +1,6 @@
 """The worked example of docs/upgrading.md: housekeeping is to write a report before it puts letters away.
 
-Each class is what the file `workflows/housekeeping.py` would hold at one time of the patch's life.
+Each class is what the file `workflows/operations/housekeeping.py` would hold at one time of the patch's life.
 """
 
 from datetime import timedelta
@@ -8,7 +8,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from activities.dead_letter import AgeOutInput, AgeOutResult, DeadLetterActivities
+    from activities.operations.dead_letter import AgeOutInput, AgeOutResult, DeadLetterActivities
     from workflows import policies
 
 REPORT_FIRST = "report-before-housekeeping"

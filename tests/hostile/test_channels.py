@@ -6,11 +6,12 @@ import apprise
 import pytest
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.channel_check import check_channel
-from fascicle.runtime.channels import SAFE_SCHEMAS, check_is_allowed
-from fascicle.runtime.message import Message
-from fascicle.runtime.notifier import Notifier
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.notifications.channel_kinds import SAFE_SCHEMAS
+from fascicle.net.ssrf import HostGuard
+from fascicle.services.notifications.channel_check import check_channel
+from fascicle.services.notifications.channels import check_is_allowed
+from fascicle.services.notifications.message import Message
+from fascicle.services.notifications.notifier import Notifier
 from tests.hostile.channel_urls import CHANNELS
 from tests.hostile.http_sink import HttpSink, send_everything_to
 from tests.mail_server import MailServer

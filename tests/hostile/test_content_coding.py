@@ -11,10 +11,10 @@ import pytest
 
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.content_coding import BodyTooLarge, BrokenCoding, UnwantedCoding, read_decoded
-from fascicle.runtime.http import Gated, HttpClient, HttpLimits
-from fascicle.runtime.local_gates import LocalGates
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.net.content_coding import BodyTooLarge, BrokenCoding, UnwantedCoding, read_decoded
+from fascicle.net.http import Gated, HttpClient, HttpLimits
+from fascicle.net.local_gates import LocalGates
+from fascicle.net.ssrf import HostGuard
 
 STEP = 1 << 16
 LONG = bytes(STEP) * 1_000  # 65 MB of zeros: 64 kB of gzip

@@ -13,26 +13,28 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from fascicle.domain.article import Article
-from fascicle.domain.chapter import ListedChapter, SeriesInfo, Upload
 from fascicle.domain.errors import UsageError
-from fascicle.domain.feed import Entry
-from fascicle.domain.fic import Fic
+from fascicle.domain.feeds.feed import Entry
+from fascicle.domain.feeds.item_page import PageMetadata
+from fascicle.domain.fics.fic import Fic
 from fascicle.domain.instants import day, instant, mail_date
-from fascicle.domain.item_page import PageMetadata
-from fascicle.domain.publishing import GalleryEntry
-from fascicle.domain.sweep import SweepCursor
+from fascicle.domain.publishing.publication import GalleryEntry
+from fascicle.domain.series.chapter import ListedChapter, SeriesInfo, Upload
+from fascicle.domain.series.sweep import SweepCursor
+from fascicle.domain.summaries.article import Article
 from fascicle.domain.times import parse_time
-from fascicle.runtime.answers import Answer, retry_after
-from fascicle.sites import deviantart, deviantart_oauth, fields
+from fascicle.net.answers import Answer, retry_after
+from fascicle.sites import fields
 from fascicle.sites.ao3 import tree
 from fascicle.sites.declarative import rows
+from fascicle.sites.deviantart import oauth as deviantart_oauth
+from fascicle.sites.deviantart import site as deviantart
 from fascicle.sites.feeds.caching import patience_seconds
 from fascicle.sites.feeds.parse import parse_feed
 from fascicle.sites.pages import values
-from fascicle.storage import chapter as chapters
-from fascicle.storage import source as sources
 from fascicle.storage.database import open_engine, transaction
+from fascicle.storage.series import chapter as chapters
+from fascicle.storage.series import source as sources
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ISO = [

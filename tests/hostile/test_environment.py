@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.runtime.embedded import Command, Supervisor
-from fascicle.runtime.postgres_programs import PostgresPrograms
-from tests.runtime.embedded.waiting import until
+from fascicle.embedded import Command, Supervisor
+from fascicle.services.operations.postgres_programs import PostgresPrograms
+from tests.embedded.waiting import until
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from fascicle.runtime.open_files import raise_limit
+from fascicle.process.open_files import raise_limit
 from fascicle.web import slow_clients
 from fascicle.web.bodies import read_body
 from fascicle.web.ops import CorrelatedRequests

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.runtime.settings import load_settings
+from fascicle.settings.settings import load_settings
 from tests.hostile.http_sink import HttpSink
 
 _SCRIPT = """
 import asyncio, logging, sys
-from fascicle.runtime.logs import configure_logs, get_logger
+from fascicle.process.logs import configure_logs, get_logger
 configure_logs("DEBUG", sys.argv[1])
 log = get_logger("fascicle.test")
 log.debug("ours", said="a\\x1b[31mb c", more=["\\x1b]0;x\\x07"])
@@ -25,9 +25,9 @@ try:
 except ValueError:
     log.exception("failed", detail="\\x1b[5m")
     logging.getLogger("fascicle.other").exception("failed, too")
-from fascicle.runtime.message import Message
-from fascicle.runtime.notifier import Notifier
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.services.notifications.message import Message
+from fascicle.services.notifications.notifier import Notifier
+from fascicle.net.ssrf import HostGuard
 for url in sys.argv[2:]:
     print(asyncio.run(Notifier(HostGuard(["127.0.0.1"])).send(url, Message("title", "body"))))
 """

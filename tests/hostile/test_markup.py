@@ -9,12 +9,12 @@ from typing import Any
 import psutil
 import pytest
 
-from fascicle.domain.article import Article
-from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, Upload
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.feed import Entry, FeedLink, ParsedFeed
-from fascicle.domain.fic import FicCode, FicKind, FicRef
-from fascicle.domain.item_page import PageReading
+from fascicle.domain.feeds.feed import Entry, FeedLink, ParsedFeed
+from fascicle.domain.feeds.item_page import PageReading
+from fascicle.domain.fics.fic import FicCode, FicKind, FicRef
+from fascicle.domain.series.chapter import LatestEntry, LatestPage, ListingPage, Upload
+from fascicle.domain.summaries.article import Article
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.declarative.files import read_description
 from fascicle.sites.declarative.page_read import PageRead

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from activities.message import chapter_message, digest_message
 from fascicle.domain.harmless_text import disarmed, escape_markdown, is_web_link, one_line
-from fascicle.runtime.channel_check import check_channel
-from fascicle.runtime.channels import SAFE_SCHEMAS
-from fascicle.runtime.message import Markup, Message, Place, fit_for
-from fascicle.runtime.notifier import Notifier
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.notifications.channel_kinds import SAFE_SCHEMAS
+from fascicle.net.ssrf import HostGuard
+from fascicle.services.notifications.channel_check import check_channel
+from fascicle.services.notifications.message import Markup, Message, Place, fit_for
+from fascicle.services.notifications.notifier import Notifier
+from fascicle.services.notifications.wording import chapter_message, digest_message
 from tests.hostile.channel_urls import CHANNELS, LOG_IN_FIRST, MAIL, PROGRAMS
 from tests.hostile.http_sink import HttpSink, send_everything_to
 from tests.mail_server import MailServer

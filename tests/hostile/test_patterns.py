@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.canonical_url import url_key
-from fascicle.domain.chapter_title import number_in_title
-from fascicle.domain.extractive import extractive
-from fascicle.domain.item_words import count_words, lead_of
-from fascicle.domain.ship_tag import parse_tag
+from fascicle.domain.feeds.canonical_url import url_key
+from fascicle.domain.feeds.item_words import count_words, lead_of
+from fascicle.domain.fics.ship_tag import parse_tag
+from fascicle.domain.plain_text import plain_line
+from fascicle.domain.series.chapter_title import number_in_title
+from fascicle.domain.summaries.extractive import extractive
 from fascicle.sites.ao3.tree import id_in
 from fascicle.sites.articles.kinds import kind_of_bytes
 from fascicle.sites.articles.markdown import plain_lines
 from fascicle.sites.articles.markup import Links
 from fascicle.sites.feeds.document import prepared, without_prefix
 from fascicle.sites.pages.text import text_of_html
-from fascicle.sites.plain_text import plain_line
 from tests.hostile.pattern_corpus import Found, all_patterns, hostile_inputs, inline_uses
 
 LENGTH = 20_000
@@ -32,23 +32,23 @@ CPU_SECONDS = 0.4
 
 # Where the code hands over no more than so many characters, the square of them is nothing.
 SHORT_INPUTS = {
-    "fascicle.domain.article": 600,  # titles, the first and the last characters of a text
-    "fascicle.domain.canonical_url": 2_100,
-    "fascicle.domain.chapter_title": 500,
-    "fascicle.domain.item_words._INVITATIONS": 500,
-    "fascicle.domain.item_words._OPEN_END": 500,
-    "fascicle.domain.item_words._ABBREVIATION": 12,
-    "fascicle.domain.ship_rule": 1_000,  # a tag is one plain line
-    "fascicle.domain.ship_tag": 1_000,
+    "fascicle.domain.summaries.article": 600,  # titles, the first and the last characters of a text
+    "fascicle.domain.feeds.canonical_url": 2_100,
+    "fascicle.domain.series.chapter_title": 500,
+    "fascicle.domain.feeds.item_words._INVITATIONS": 500,
+    "fascicle.domain.feeds.item_words._OPEN_END": 500,
+    "fascicle.domain.feeds.item_words._ABBREVIATION": 12,
+    "fascicle.domain.fics.ship_rule": 1_000,  # a tag is one plain line
+    "fascicle.domain.fics.ship_tag": 1_000,
     "fascicle.sites.articles.kinds._ROOT": 5_000,
     "fascicle.sites.articles.trimming._TITLE_BAR": 500,
     "fascicle.sites.fanficfare.fic": 1_000,
 }
 # Patterns in collections: how those who walk through them use them.
 METHODS = {
-    "fascicle.domain.article_words": {"fullmatch"},
-    "fascicle.domain.chapter_title": {"search", "sub"},
-    "fascicle.domain.fic_url": {"fullmatch"},
+    "fascicle.domain.summaries.article_words": {"fullmatch"},
+    "fascicle.domain.series.chapter_title": {"search", "sub"},
+    "fascicle.domain.fics.fic_url": {"fullmatch"},
     "fascicle.imports.tachibk._SITES": {"fullmatch"},
     "fascicle.sites.feeds.youtube": {"fullmatch"},
     "fascicle.sites.pages.oembed": {"fullmatch"},
@@ -57,14 +57,14 @@ METHODS = {
 # Patterns made while the program runs, and why no stranger's text can make them slow.
 MADE_WHILE_RUNNING = {
     # Made by the functions that their modules call when they are imported.
-    "fascicle.domain.article_words:any_of",
-    "fascicle.domain.chapter_title:_places",
-    "fascicle.domain.chapter_title:_volume",
-    "fascicle.domain.fic_url:_form",
+    "fascicle.domain.summaries.article_words:any_of",
+    "fascicle.domain.series.chapter_title:_places",
+    "fascicle.domain.series.chapter_title:_volume",
+    "fascicle.domain.fics.fic_url:_form",
     # Of at most 500 characters each, the title and the series' name.
-    "fascicle.domain.chapter_title:_without_series",
+    "fascicle.domain.series.chapter_title:_without_series",
     # A rule's own words, in a tag of at most 1000 characters.
-    "fascicle.domain.ship_tag:_with_compounds_joined",
+    "fascicle.domain.fics.ship_tag:_with_compounds_joined",
     # See the tests below.
     "fascicle.sites.ao3.tree:id_in",
     "fascicle.sites.feeds.document:without_prefix",
@@ -76,12 +76,12 @@ MADE_WHILE_RUNNING = {
     "fascicle.sites.declarative.pick:refine",
     "fascicle.sites.declarative.site:recognise",
     # What our own settings and servers say.
-    "fascicle.runtime.postgres_programs:check_versions",
-    "fascicle.runtime.postgres_programs:version_in",
-    "fascicle.runtime.settings:_ed25519",
-    "fascicle.runtime.settings:fic_bases",
-    "fascicle.runtime.temporal:_reason",
-    "fascicle.runtime.worker_settings:_no_dots",
+    "fascicle.services.operations.postgres_programs:check_versions",
+    "fascicle.services.operations.postgres_programs:version_in",
+    "fascicle.settings.settings:_ed25519",
+    "fascicle.settings.settings:fic_bases",
+    "fascicle.temporal.client:_reason",
+    "fascicle.settings.worker_settings:_no_dots",
 }
 
 

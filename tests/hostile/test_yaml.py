@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fascicle.domain.errors import UsageError
-from fascicle.runtime.ship_rules import load_ship_rules
-from fascicle.runtime.yaml_text import DEEPEST, load_yaml
+from fascicle.imports.yaml_text import DEEPEST, load_yaml
+from fascicle.services.fics.ship_rules import load_ship_rules
 from fascicle.sites.declarative.files import read_description
 
 LEVELS = 49_000  # 98 kB where each level has an end

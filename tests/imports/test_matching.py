@@ -2,7 +2,7 @@
 
 import pytest
 
-from fascicle.domain.chapter import SeriesInfo, SeriesMatch
+from fascicle.domain.series.chapter import SeriesInfo, SeriesMatch
 from fascicle.imports.matching import candidates, choose, normalised, reason
 from fascicle.imports.wanted import Wanted
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.fic import Fic, SeriesPage
-from fascicle.domain.fic_url import normal_form
+from fascicle.domain.fics.fic import Fic, SeriesPage
+from fascicle.domain.fics.fic_url import normal_form
 from fascicle.sites.ao3 import read_page
 
 

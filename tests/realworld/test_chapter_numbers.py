@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.domain.chapter_key import number_of
-from fascicle.domain.chapter_title import TitleNumber, key_of_title, number_in_title
+from fascicle.domain.series.chapter_key import number_of
+from fascicle.domain.series.chapter_title import TitleNumber, key_of_title, number_in_title
 
 # What we answer otherwise than listed, on purpose.
 OTHERWISE = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.domain.fic import Fic, FicKind, FicRef
+from fascicle.domain.fics.fic import Fic, FicKind, FicRef
 from fascicle.sites.fanficfare import FanFicFare, PageWanted
 
 FANFICTION = FicRef(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.feed_items import FeedStore, Stored
+from fascicle.services.feeds.incoming_items import FeedStore, Stored
 from fascicle.sites.feeds.parse import parse_feed
 from fascicle.storage.database import open_engine
 from tests.newsstand import Newsstand

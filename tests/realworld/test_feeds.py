@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import FeedKind, ParsedFeed
+from fascicle.domain.feeds.feed import FeedKind, ParsedFeed
 from fascicle.sites.feeds.keys import with_keys
 from fascicle.sites.feeds.parse import parse_feed
 

@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 
 from fascicle.domain.errors import UsageError
-from fascicle.domain.fic import FicKind
-from fascicle.domain.fic_url import OtherSites, normal_form
+from fascicle.domain.fics.fic import FicKind
+from fascicle.domain.fics.fic_url import OtherSites, normal_form
 from fascicle.sites.fanficfare import normal_form_of
 
 

@@ -7,11 +7,11 @@ import httpx
 import orjson
 import pytest
 
-from fascicle.domain.chapter import Upload, fold_uploads
-from fascicle.domain.chapter_key import assign_keys
+from fascicle.domain.series.chapter import Upload, fold_uploads
+from fascicle.domain.series.chapter_key import assign_keys
 from fascicle.imports.matching import choose
 from fascicle.imports.wanted import Wanted
-from fascicle.runtime.answers import Answer
+from fascicle.net.answers import Answer
 from fascicle.sites import mangadex
 
 

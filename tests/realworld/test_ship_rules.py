@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.fic import Fic, FicKind, FicRef, Verdict
-from fascicle.domain.ship_rule import ShipRules, judge
-from fascicle.runtime.ship_rules import load_ship_rules
+from fascicle.domain.fics.fic import Fic, FicKind, FicRef, Verdict
+from fascicle.domain.fics.ship_rule import ShipRules, judge
+from fascicle.services.fics.ship_rules import load_ship_rules
 from fascicle.sites.ao3 import read_page
 
 SHIPPED = load_ship_rules(Path(__file__).parents[2] / "ship_rules.yaml")

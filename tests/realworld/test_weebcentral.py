@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from fascicle.runtime.dependencies import standalone_http
-from fascicle.runtime.http import HttpClient
+from fascicle.net.http import HttpClient
 from fascicle.sandbox import Sandbox
-from fascicle.sites.weebcentral import WeebCentral
+from fascicle.services.dependencies import standalone_http
+from fascicle.sites.weebcentral.site import WeebCentral
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
 from tests.harness import settings_for

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import yaml
 
-from fascicle.runtime.http import HttpClient
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.net.http import HttpClient
+from fascicle.net.ssrf import HostGuard
 from fascicle.sandbox import Sandbox
 from fascicle.sites.declarative import DeclarativeSite, Surroundings, build_site
 from simulator.catalogue import series_key

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.dependencies import build_sites
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.gate import GatePolicy, Slot
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
 from fascicle.sandbox import Sandbox
+from fascicle.services.dependencies import build_sites
 from fascicle.sites.base import Sites
-from fascicle.storage.gate import Slot
 from simulator.server import RunningSimulator
 from tests.harness import settings_for
 from tests.sites.bench import Bench

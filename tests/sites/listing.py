@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from activities.backfill import BackfillProgress
-from fascicle.domain.chapter import ListingPage, Upload
+from activities.series.backfill import BackfillProgress
+from fascicle.domain.series.chapter import ListingPage, Upload
 from fascicle.sites.base import ChapterSite
 
 MOST_PAGES = 60

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fascicle.domain.errors import PermanentError, UsageError
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.net.ssrf import HostGuard
 from fascicle.sites.base import Sites
 from fascicle.sites.declarative import Surroundings, build_site, load_folder
 from tests.sites.bench import Bench

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from fascicle.domain.errors import FascicleError, RetryableError
-from fascicle.domain.fic import FicKind, FicRef
+from fascicle.domain.fics.fic import FicKind, FicRef
 from fascicle.sites.ao3 import read_page
 from tests.sites.ao3_pages import blurb, error_page, page, series_page, work_page
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic import Fic, FicKind, FicRef, SeriesPage, SeriesPart
+from fascicle.domain.fics.fic import Fic, FicKind, FicRef, SeriesPage, SeriesPart
 from fascicle.sites.ao3 import read_page
 from tests.sites.ao3_pages import blurb, mystery, paging, series_page
 

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.fic import Fic, SeriesPage
-from fascicle.domain.fic_url import normal_form
+from fascicle.domain.fics.fic import Fic, SeriesPage
+from fascicle.domain.fics.fic_url import normal_form
 from fascicle.sites.ao3 import read_page
 from simulator.ao3.archive import Archive
 from simulator.ao3.errors import challenge_page, error_page, maintenance_page

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.fic import Fic, FicKind, FicRef, SeriesPart
+from fascicle.domain.fics.fic import Fic, FicKind, FicRef, SeriesPart
 from fascicle.sites.ao3 import read_page
 from tests.sites.ao3_pages import ANNA, place, work_page
 

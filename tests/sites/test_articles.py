@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fascicle.domain.article import Article
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.summaries.article import Article
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
 from fascicle.sandbox import Sandbox
 from fascicle.sites.articles import Articles
 from fascicle.sites.articles.reading import read_article

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.chapter import LatestEntry
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
+from fascicle.domain.series.chapter import LatestEntry
 from fascicle.sites.base import Sites, SweepableSite
 from simulator.faults import Fault
 from simulator.specs import SiteName, UploadSpec

@@ -6,11 +6,10 @@ import httpx
 import pytest
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
-from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
-from fascicle.sites.deviantart_oauth import DeviantArtOAuth, Invitation, TokenPair
-from fascicle.storage.gate import Slot
+from fascicle.domain.gate import GatePolicy, Slot
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
+from fascicle.sites.deviantart.oauth import DeviantArtOAuth, Invitation, TokenPair
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
 from tests.sites.conftest import OpenGates

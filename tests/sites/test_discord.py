@@ -5,8 +5,8 @@ import pytest
 from pydantic import SecretStr
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
 from fascicle.sites.discord import Discord
 from simulator.discord.records import APPLICATION_ID, BOT_TOKEN
 from simulator.faults import Fault

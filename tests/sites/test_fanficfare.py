@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.domain.fic import Fic, FicKind, FicRef, SeriesPart
+from fascicle.domain.fics.fic import Fic, FicKind, FicRef, SeriesPart
 from fascicle.sites.fanficfare import FanFicFare, PageWanted
 from simulator.royalroad import FICTIONS, fiction_page
 from tests.sites import fanficfare_probe

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic_url import normal_form
+from fascicle.domain.fics.fic_url import normal_form
 from fascicle.sites.fanficfare import normal_form_of, rebased, wattpad_lookup_url, wattpad_story_of
 
 

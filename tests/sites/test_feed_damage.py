@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import ParsedFeed
+from fascicle.domain.feeds.feed import ParsedFeed
 from fascicle.sites.feeds.parse import parse_feed
 
 RSS = "<rss version='2.0'><channel><title>{}</title><item><title>{}</title></item></channel></rss>"

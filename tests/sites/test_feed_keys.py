@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.feed import Entry
+from fascicle.domain.feeds.feed import Entry
 from fascicle.sites.feeds.keys import with_keys
 
 STORY = "https://www.bbc.example/news/c1"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
+from fascicle.domain.feeds.feed import Entry, FeedKind, ParsedFeed
 from fascicle.sites.feeds.parse import parse_feed
 
 URL = "https://example.org/news/feed"

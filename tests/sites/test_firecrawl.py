@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient
-from fascicle.runtime.settings import load_settings
+from fascicle.net.http import HttpClient
 from fascicle.sandbox import Sandbox
+from fascicle.settings.settings import load_settings
 from fascicle.sites.articles import Articles, Firecrawl
 from fascicle.sites.articles.markdown import plain_lines
 from fascicle.sites.articles.markup import Links

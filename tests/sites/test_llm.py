@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.summary import Draft, checked_draft, wire_schema
-from fascicle.domain.summary_prompt import summary_messages
-from fascicle.runtime.http import HttpClient
+from fascicle.domain.summaries.summary import Draft, checked_draft, wire_schema
+from fascicle.domain.summaries.summary_prompt import summary_messages
+from fascicle.net.http import HttpClient
 from fascicle.sites.llm import LanguageModel, Question
 from simulator.faults import Fault
 from simulator.llm import LlmScript

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.chapter import ListingPage, Upload
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError, UsageError
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.series.chapter import ListingPage, Upload
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
 from fascicle.sites import mangadex
 from fascicle.sites.base import Sites
 from fascicle.sites.mangadex import MangaDex
 from fascicle.storage.database import open_engine
-from fascicle.storage.gate import Gates
+from fascicle.storage.operations.gate import Gates
 from simulator.faults import Fault
 from simulator.server import RunningSimulator
 from simulator.specs import SeriesSpec, UploadSpec

@@ -3,9 +3,9 @@
 import pytest
 
 from fascicle.domain.errors import RetryableError
+from fascicle.domain.plain_text import plain_line
 from fascicle.sites.markup import tree_of
 from fascicle.sites.markup_guards import would_take_minutes
-from fascicle.sites.plain_text import plain_line
 
 
 @pytest.mark.parametrize(

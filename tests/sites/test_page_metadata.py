@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fascicle.domain.errors import RetryableError
-from fascicle.domain.item_page import PageMetadata, primary_language
+from fascicle.domain.feeds.item_page import PageMetadata, primary_language
 from fascicle.sites.pages import values
 from fascicle.sites.pages.language import language_of
 from fascicle.sites.pages.main_text import page_text

@@ -6,7 +6,7 @@ import pytest
 
 from fascicle.domain.errors import RetryableError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import HttpClient
+from fascicle.net.http import HttpClient
 from fascicle.sandbox import Sandbox
 from fascicle.sites.pages import Page, Pages
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fascicle.domain.chapter import Upload
 from fascicle.domain.errors import PermanentError, RetryableError
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.series.chapter import Upload
+from fascicle.net.ssrf import HostGuard
 from fascicle.sites.base import ChapterSite
 from fascicle.sites.declarative import Surroundings, build_site
 from simulator.faults import Fault

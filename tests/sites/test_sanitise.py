@@ -2,7 +2,7 @@
 
 import pytest
 
-from fascicle.sites.plain_text import plain_line
+from fascicle.domain.plain_text import plain_line
 from fascicle.sites.sanitise import sanitised_article
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
 from fascicle.sites.base import Sites
-from fascicle.sites.weebcentral import WeebCentral
+from fascicle.sites.weebcentral.site import WeebCentral
 from simulator.catalogue import series_key
 from simulator.faults import Fault
 from simulator.series import Series

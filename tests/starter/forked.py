@@ -52,7 +52,7 @@ class ForkedCommands:
 _IMPORTS = (
     "starter.main",
     "worker",
-    "starter.demo",
+    "starter.stack.demo",
     "apprise",
     "asyncpg",
     "sqlalchemy.dialects.postgresql.asyncpg",

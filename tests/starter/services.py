@@ -14,8 +14,8 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
 from fascicle.domain.names import new_id
-from fascicle.runtime.embedded import choose_port
-from fascicle.runtime.temporal import register_search_attributes
+from fascicle.embedded import choose_port
+from fascicle.temporal.client import register_search_attributes
 from simulator.server import RunningSimulator
 from tests.harness import Harness, eventually, open_harness, settings_for
 from tests.starter.commandline import Process, answer, start_worker

@@ -42,7 +42,7 @@ def light_commands() -> Iterator[ForkedCommands]:
 @pytest.fixture(scope="module")
 def listings() -> Iterator[ForkedCommands]:
     """The same with the settings, which every listing reads."""
-    forked = ForkedCommands(clean_environment(), _PROGRAM, "fascicle.runtime.settings")
+    forked = ForkedCommands(clean_environment(), _PROGRAM, "fascicle.settings.settings")
     yield forked
     forked.close()
 
@@ -83,7 +83,7 @@ def test_o5_a_completion_loads_nothing_heavy(
 
 def test_o6_the_conductor_of_the_stack_keeps_nothing_heavy_in_memory() -> None:
     script = (
-        "import sys, starter.main, starter.up, starter.events, starter.demo_environment\n"
+        "import sys, starter.main, starter.stack.up, starter.stack.events, starter.stack.demo_environment\n"
         "import fascicle.storage.plain_engine\n"
         "sys.stdout.write(' '.join({name.partition('.')[0] for name in sys.modules}))"
     )

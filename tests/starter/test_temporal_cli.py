@@ -16,7 +16,7 @@ from simulator.specs import UploadSpec
 from tests.publishing import PIXEL, PUBLISH
 from tests.starter.commandline import ROOT, wait_until
 from tests.starter.conftest import Running
-from tests.starter.test_account import connected
+from tests.starter.publishing.test_account import connected
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()

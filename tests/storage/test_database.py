@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.autogenerate import compare_metadata
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from fascicle.domain.errors import PermanentError, RetryableError
@@ -26,7 +24,6 @@ from fascicle.storage.database import (
     upgrade,
 )
 from fascicle.storage.database_url import parse_database_url
-from fascicle.storage.tables import metadata
 
 _OPEN_CONNECTIONS = """
 select count(*) from pg_stat_activity
@@ -38,16 +35,6 @@ async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
     opened = open_engine(database_url)
     yield opened
     await opened.dispose()
-
-
-async def test_the_migrations_make_the_tables_that_the_code_describes(engine: AsyncEngine) -> None:
-    def differences(connection: Connection) -> object:
-        return compare_metadata(MigrationContext.configure(connection), metadata)
-
-    async with engine.connect() as connection:
-        assert await connection.run_sync(differences) == []
-    there, wanted = await schema_versions(engine)
-    assert there == wanted
 
 
 async def test_upgrades_at_the_same_time_do_not_disturb_each_other(engine: AsyncEngine) -> None:

@@ -11,10 +11,11 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
-from fascicle.domain.fic import FicKind, FicView, JobState
-from fascicle.runtime.http import HttpClient
+from fascicle.domain.fics.fic import FicKind, FicView, JobState
+from fascicle.domain.notifications.discord_reply import Reply
+from fascicle.net.http import HttpClient
 from fascicle.sites.discord import Discord
-from fascicle.web.discord import DiscordRoutes, FicDesk, Reply
+from fascicle.web.discord import DiscordRoutes, FicDesk
 from simulator.discord.records import APPLICATION_ID
 from simulator.server import RunningSimulator
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from fascicle.runtime.payload_keys import NO_KEYS, PayloadKeys
+from fascicle.settings.payload_keys import NO_KEYS, PayloadKeys
 from fascicle.web.codec import CodecRoutes
 from tests.payloads import keys
 

@@ -11,12 +11,12 @@ import pytest
 import structlog
 
 from fascicle.domain.errors import RetryableError, UsageError
-from fascicle.domain.fic import Fic, JobState
-from fascicle.runtime.http import HttpClient, HttpLimits
-from fascicle.runtime.ssrf import HostGuard
+from fascicle.domain.fics.fic import Fic, JobState
+from fascicle.net.http import HttpClient, HttpLimits
+from fascicle.net.ssrf import HostGuard
 from fascicle.web import discord as web
+from fascicle.web.discord_actions import Deeds
 from fascicle.web.discord_commands import DEFINITIONS
-from fascicle.web.discord_deeds import Deeds
 from simulator.discord.records import APPLICATION_ID
 from simulator.faults import Fault
 from simulator.server import RunningSimulator

@@ -1,7 +1,7 @@
 """Workflow tasks that Temporal gave up: read off the SDK's counter, for the last ten minutes."""
 
 from fascicle.web.late_tasks import WINDOW_SECONDS, LateTasks
-from starter.worker_load import keeps_up
+from starter.operations.worker_load import keeps_up
 
 _OTHERS = """\
 temporal_request_failure_total{operation="RespondActivityTaskCompleted",status_code="NOT_FOUND"} 9

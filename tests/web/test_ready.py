@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fascicle.runtime.disk_space import free_bytes
+from fascicle.process.disk_space import free_bytes
 from fascicle.web.ops import OpsProbes, ops_app
 
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.applications import Starlette
 
-from fascicle.runtime.dependencies import utc_now
+from fascicle.services.dependencies import utc_now
 from fascicle.storage.database import open_engine, transaction
 from fascicle.web.sales import SaleRoutes
 from tests.drafts import add_account, add_sale

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fascicle.storage.gauges import Sample
+from fascicle.storage.operations.gauges import Sample
 from fascicle.web import state
 from fascicle.web.exposition import exposition
 from fascicle.web.state import OWN_GAUGES, StateGauges

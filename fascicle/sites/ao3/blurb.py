@@ -6,20 +6,20 @@ from pydantic import ValidationError
 from selectolax.lexbor import LexborNode
 
 from fascicle.domain.errors import FascicleError, PermanentError
-from fascicle.domain.fic import Blurb, Fic, FicCode
+from fascicle.domain.fics.fic import Blurb, Fic, FicCode
 from fascicle.sites.ao3 import parts
 from fascicle.sites.ao3.tree import PUBLIC_URL, broken, day, href, id_in, line, lines
 
 _UPDATED = re.compile(r"\s*updated_at=([0-9]{1,19})\s*")
 _TITLE = 'h4.heading > a[href*="/works/"]'
 _NO_CATEGORY = "No category"
-# Children only: a summary may hold lists of its own, and the list of works is a `ul.series` too.
+# Only children match: a summary may contain lists too, and the list of works is a `ul.series` too.
 _PLACES = "li.blurb > ul.series > li"
 _TAGS = "li.blurb > ul.tags > li"
 
 
 def read_blurb(entry: LexborNode, series_id: str) -> Blurb:
-    """A work of this series. What cannot be read says why, and leaves the others alone."""
+    """A work of this series. A blurb that cannot be read says why, and does not affect the others."""
     work_id = _work_id(entry)
     part = _part(entry, series_id)
     try:
@@ -66,7 +66,7 @@ def _read(entry: LexborNode, work_id: str | None) -> Fic:
 
 
 def _work_id(entry: LexborNode) -> str | None:
-    """From the entry's own id, `work_12`; a work that is not revealed has no link."""
+    """The id from the entry's own `work_12`, because a work that is not revealed has no link."""
     named = (entry.attributes.get("id") or "").removeprefix("work_")
     return id_in(f"/works/{named}", "works") or id_in(href(entry.css_first(_TITLE)), "works")
 

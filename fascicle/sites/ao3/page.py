@@ -1,8 +1,8 @@
-"""What kind of page the archive answered with: a work, a series, or why there is none (F9).
+"""Recognises the kind of the archive's page: a work, a series, or the reason why there is none (F9).
 
-The page itself decides, by the archive's own markup; its status only where the page says nothing. So a saved
-page is told from another as well as a fresh one. Cloudflare's script is on good pages too: its marks count
-only where nothing of the archive is.
+The page itself decides, by the archive's own markup; its status counts only if the page says nothing. So
+saved pages are recognised as well as fetched ones. Cloudflare's script is on good pages too: its marks count
+only on a page without anything of the archive.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.errors import FascicleError, PermanentError, RetryableError
-from fascicle.domain.fic import FicCode, FicKind
+from fascicle.domain.fics.fic import FicCode, FicKind
 from fascicle.sites.ao3.tree import broken, line, parsed
 
 _SENTENCES = {
@@ -36,7 +36,7 @@ _BY_STATUS = {
     445: FicCode.TRANSIENT,
     507: FicCode.BLOCKED,
 }
-# What stands in pages that are not the archive's, in the order in which it counts.
+# Phrases in pages that are not the archive's; the first match counts.
 _FOREIGN = (
     (b"error 1015", FicCode.RATE_LIMITED),
     (b"error code: 1015", FicCode.RATE_LIMITED),
@@ -77,7 +77,7 @@ def page_of(body: bytes, status: int, headers: Mapping[str, str]) -> tuple[FicKi
 
 
 def _error_page(main: LexborNode, title: str) -> FascicleError | None:
-    """The archive's own error pages: class `error-404`, or a heading that says so."""
+    """The archive's own error pages: class `error-404`, or a heading with the status."""
     classes = _classes(main)
     if "sessions-new" in classes or main.css_matches("#signin #loginform"):
         return _fault(FicCode.LOGIN_REQUIRED)
@@ -95,7 +95,7 @@ def _error_page(main: LexborNode, title: str) -> FascicleError | None:
 
 
 def _other_page(main: LexborNode, title: str) -> FascicleError:
-    """Neither a work nor a series. Stories may imitate these marks, but not as children of the main part."""
+    """Neither a work nor a series. Stories can imitate these marks, but not as children of the main part."""
     if main.css_matches("#main > p.caution"):
         return _fault(FicCode.ADULT_GATE)
     notices = " ".join(line(p) for p in main.css("#main > p.notice")).lower()
@@ -115,7 +115,7 @@ def _without_main(status: int) -> FascicleError:
 
 
 def _foreign(body: bytes, tree: LexborHTMLParser, status: int) -> FascicleError:
-    """Nothing of the archive: Cloudflare's or a proxy's page, a line of text, or nothing at all."""
+    """A page without anything of the archive: Cloudflare's, a proxy's, a line of text, or an empty one."""
     text = body.strip()
     if text[:_SHORT_TEXT].lower().rstrip(b".!") == b"retry later":
         return _fault(FicCode.RATE_LIMITED, 429)

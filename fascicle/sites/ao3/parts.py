@@ -1,4 +1,4 @@
-"""What a work's page and a blurb have in common: names, numbers, places in series."""
+"""The common parts of a work's page and a blurb: names, numbers, places in series."""
 
 import re
 from itertools import takewhile
@@ -6,9 +6,9 @@ from typing import TypedDict
 
 from selectolax.lexbor import LexborNode
 
-from fascicle.domain.fic import SeriesPart
+from fascicle.domain.fics.fic import SeriesPart
+from fascicle.domain.plain_text import plain_line
 from fascicle.sites.ao3.tree import PUBLIC_URL, broken, count, href, id_in, line
-from fascicle.sites.plain_text import plain_line
 from fascicle.sites.sanitise import sanitised_html
 
 NAME = "ao3"
@@ -31,7 +31,7 @@ class Creators(TypedDict):
 
 
 def creators(byline: LexborNode) -> Creators:
-    """Who wrote it: the byline's authors, not those it was written for, nor archivists who imported it."""
+    """The byline's authors, without the recipients of a gift and the archivists who imported the work."""
     authors: list[str] = []
     links: list[str] = []
     before = ""
@@ -53,7 +53,7 @@ def creators(byline: LexborNode) -> Creators:
 
 
 def numbers(stats: LexborNode) -> Numbers:
-    """Words, chapters (`14/?`: nobody knows how many there will be) and the language."""
+    """Words, chapters (`14/?`: the total is not known) and the language."""
     there, _, planned = line(stats.css_first("dd.chapters")).partition("/")
     chapters, total = count(there), count(planned)
     if chapters is None:
@@ -68,7 +68,7 @@ def numbers(stats: LexborNode) -> Numbers:
 
 
 def places(entries: list[LexborNode]) -> list[SeriesPart]:
-    """Each entry reads `Part 3 of Title`, the title being a link."""
+    """Each entry reads `Part 3 of Title`; the title is a link."""
     found = []
     for entry in entries:
         link = entry.css_first('a[href*="/series/"]')

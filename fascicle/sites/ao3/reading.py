@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fascicle.domain.fic import Fic, FicRef, SeriesPage
+from fascicle.domain.fics.fic import Fic, FicRef, SeriesPage
 from fascicle.sites.ao3 import read_page
 
 

@@ -1,8 +1,8 @@
-"""One page of a series. Its blurbs say all that is needed of its works: a series costs a request a page."""
+"""One page of a series. Its blurbs contain all needed facts of its works; no work's own page is fetched."""
 
 from selectolax.lexbor import LexborNode
 
-from fascicle.domain.fic import Blurb, FicRef, SeriesPage
+from fascicle.domain.fics.fic import Blurb, FicRef, SeriesPage
 from fascicle.sites.ao3 import parts
 from fascicle.sites.ao3.blurb import read_blurb
 from fascicle.sites.ao3.tree import broken, count, href, id_in, line
@@ -43,7 +43,7 @@ def read_series(main: LexborNode, ref: FicRef) -> SeriesPage:
 
 
 def _facts(listing: LexborNode) -> dict[str, LexborNode]:
-    """A list of definitions by their terms: most of a series' have no class of their own."""
+    """A definition list by its terms, because most entries of a series have no class of their own."""
     found: dict[str, LexborNode] = {}
     term = ""
     for node in listing.iter():
@@ -55,7 +55,7 @@ def _facts(listing: LexborNode) -> dict[str, LexborNode]:
 
 
 def _check_is_about(main: LexborNode, works: list[Blurb], ref: FicRef) -> None:
-    """By the links that only this series has; a page without any is told by its works' places."""
+    """Check the links that only this series has; on a page without them, the places of its works."""
     links = main.css('dl.series.meta dd.bookmarks a, ol.pagination a[href*="/series/"]')
     named = {number for link in links if (number := id_in(href(link), "series"))}
     if not named:
@@ -65,7 +65,7 @@ def _check_is_about(main: LexborNode, works: list[Blurb], ref: FicRef) -> None:
 
 
 def _paging(main: LexborNode) -> tuple[int, int]:
-    """Which page this is, and of how many. A list that fits on one page has no such links."""
+    """The number of this page, and of all pages. A list that fits on one page has no such links."""
     bar = main.css_first("ol.pagination")
     if bar is None:
         return 1, 1

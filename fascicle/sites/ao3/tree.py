@@ -7,13 +7,13 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain import instants
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic import FicCode
+from fascicle.domain.fics.fic import FicCode
+from fascicle.domain.plain_text import plain_line
 from fascicle.sites.markup_guards import is_monstrous
-from fascicle.sites.plain_text import plain_line
 
 PUBLIC_URL = "https://archiveofourown.org"
 
-# What is read stands at the top; below it comes the story.
+# All facts are at the top of a page; the story comes below them.
 _LONGEST_PAGE = 2_000_000
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATORS = re.compile(r"[,.\s]")
@@ -29,12 +29,12 @@ def parsed(body: bytes) -> LexborHTMLParser:
 
 
 def broken(why: str) -> PermanentError:
-    """A page that is not understood. Nothing is stored of it, so that what was read before stays."""
+    """The error of a page that is not understood. Nothing of it is stored, so that earlier facts stay."""
     return PermanentError(FicCode.PARSER_BROKEN, f"The page could not be read: {why}.")
 
 
 def line(node: LexborNode | None) -> str:
-    """A node's text as one plain line; empty where there is no node."""
+    """A node's text as one plain line; empty if there is no node."""
     return plain_line(node.text()) if node else ""
 
 
@@ -54,7 +54,7 @@ def id_in(address: str, *folders: str) -> str | None:
 
 
 def count(text: str) -> int | None:
-    """`12,345` → 12345; None where there is no number."""
+    """`12,345` → 12345; None if it is no number."""
     digits = _SEPARATORS.sub("", text)
     if not (digits.isascii() and digits.isdigit()):
         return None

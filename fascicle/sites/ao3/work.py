@@ -4,11 +4,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from fascicle.domain.fic import Fic, FicRef
+from fascicle.domain.fics.fic import Fic, FicRef
 from fascicle.sites.ao3 import parts
 from fascicle.sites.ao3.tree import broken, day, href, id_in, line, lines
 
-# Work skins and summaries may imitate classes, but not being children of the page's own parts.
+# Work skins and summaries can imitate classes, but not the position below the page's own parts.
 _PREFACE = "#workskin > div.preface"
 _EVERY_WORK_HAS = ("dd.rating", "dd.fandom", "dd.words", "dd.chapters")
 _LINKS_TO_ITSELF = 'ul.work.navigation a[href*="/works/"], ul.work.navigation a[href*="/downloads/"]'
@@ -60,7 +60,7 @@ def _check_is_about(main: LexborNode, meta: LexborNode, ref: FicRef) -> None:
 
 
 def _work_id(main: LexborNode, meta: LexborNode) -> str | None:
-    """From the form for kudos, which names nothing but this work; else from the links above the work."""
+    """The id from the kudos form, which names only this work; else from the links above the work."""
     kudos = main.css_first('input[name="kudo[commentable_id]"]')
     number = (kudos.attributes.get("value") or "") if kudos else ""
     candidates = [

@@ -1,4 +1,4 @@
-"""Articles: the text of a page without the rest of it (R4)."""
+"""Articles: the main text of a page (R4)."""
 
 from fascicle.sites.articles.client import Articles
 from fascicle.sites.articles.firecrawl import FIRECRAWL_CLOUD, Firecrawl

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fascicle.domain.ao3 import is_archive
-from fascicle.domain.article import Article
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.fics.ao3 import is_archive
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.request_rule import MIN_WORDS
+from fascicle.domain.summaries.article import Article
+from fascicle.domain.summaries.request_rule import MIN_WORDS
 from fascicle.domain.urls import page_host, place
-from fascicle.runtime.http import HttpClient
+from fascicle.net.http import HttpClient
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.articles.firecrawl import Firecrawl
 from fascicle.sites.articles.kinds import check_kind, is_readable
@@ -32,8 +32,8 @@ class Articles:
         self._min_words = min_words
 
     async def extract(self, url: str) -> Article:
-        """The article at an address; a FascicleError that says what is there instead."""
-        # Whoever fetches AO3's pages for us would not keep its distance.
+        """The article at an address, or a FascicleError that says what is there instead."""
+        # Firecrawl would not keep the distance between requests to AO3.
         if self._firecrawl is not None and not is_archive(page_host(url)):
             scraped = await self._firecrawl.scrape(url)
             return await self._read(scraped.markdown.encode(), scraped.url, said=scraped.said)
@@ -41,7 +41,7 @@ class Articles:
         return await self.read(page.body, page.url, page.content_type)
 
     async def read(self, body: bytes, url: str, content_type: str | None = None) -> Article:
-        """The article in a page that is at hand."""
+        """The article in a page that was fetched already."""
         check_kind(body, url, content_type)
         if not body.strip():
             raise PermanentError("too_short", f"{place(url)[:200]} is empty.")

@@ -1,4 +1,4 @@
-"""Firecrawl: a service, in its cloud or one's own, that fetches pages with a browser."""
+"""Firecrawl: a service that fetches pages with a browser, in its own cloud or self-hosted."""
 
 import re
 from collections.abc import Mapping
@@ -11,15 +11,15 @@ from pydantic import SecretStr
 from fascicle.domain.errors import MustWait, PermanentError, RetryableError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import place
-from fascicle.runtime.answers import Answer, retry_after
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.net.answers import Answer, retry_after
+from fascicle.net.http import Gated, HttpClient
 from fascicle.sites import fields
 from fascicle.sites.articles.kinds import check_kind
 from fascicle.sites.pages.fetching import judge_page
 
 FIRECRAWL_CLOUD = "https://api.firecrawl.dev"
 GATE = Gated("firecrawl", GatePolicy(0.05, ceiling=60.0))
-# On top of the time that Firecrawl itself may take, so that its own words arrive.
+# Added to the time that Firecrawl itself may take, so that its own error arrives.
 _MARGIN_SECONDS = 5.0
 _VERSION = re.compile(r"/v\d+$")
 _SAID = ("title", "language", "author", "site_name", "published_at")
@@ -30,21 +30,21 @@ _NAMES = {
     "site_name": ("ogSiteName", "og:site_name"),
     "published_at": ("publishedTime", "article:published_time", "datePublished", "dc.date"),
 }
-# Of Firecrawl's own codes: the words in them, and what they mean to us.
+# Parts of Firecrawl's error codes that mean a refusal.
 _REFUSALS = ("UNAUTHORIZED", "FORBIDDEN", "BAD_REQUEST", "INVALID", "DENIAL", "ZDR", "NOT_ALLOWED")
 
 
 @dataclass(frozen=True)
 class Scraped:
     url: str
-    """Where the page was in the end."""
+    """The address of the page after redirects."""
     markdown: str
     said: dict[str, str]
-    """What the page says about itself: title, language, author, site_name, published_at; what there is."""
+    """Metadata of the page, as far as known: title, language, author, site_name, published_at."""
 
 
 class Firecrawl:
-    """`pages` is the client whose guard says where pages may be; Firecrawl itself may be elsewhere."""
+    """`pages` is the client whose guard checks the pages' addresses; Firecrawl's own need not pass it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Firecrawl:
         self._seconds = timeout_seconds
 
     async def scrape(self, url: str) -> Scraped:
-        """The page as Markdown. A private address is not handed over: Firecrawl may stand in our network."""
+        """The page as Markdown. A private address is refused, because Firecrawl may run in our network."""
         await self._pages.check_address(url)
         answer = await self._http.send(
             "POST",
@@ -73,7 +73,7 @@ class Firecrawl:
                 "url": url,
                 "formats": ["markdown"],
                 "onlyMainContent": True,
-                # Not what it kept from days ago, and no pages of PDFs, which cost by the page.
+                # No old copy from its cache, and no PDFs, which cost by the page.
                 "maxAge": 0,
                 "parsers": [],
                 "timeout": round(self._seconds * 1000),
@@ -101,7 +101,7 @@ class Firecrawl:
         return Scraped(final, markdown, said)
 
     def _judge(self, answer: Answer) -> None:
-        """What Firecrawl says of itself; how the page answered is another matter."""
+        """Judges Firecrawl's own answer; the page's own status is judged later."""
         status = answer.status
         if status < 300:
             said = _object(answer.json())
@@ -122,7 +122,7 @@ class Firecrawl:
         raise _refused(words, status)
 
     def _raise_for_code(self, said: Mapping[str, Any], answer: Answer) -> None:
-        """A failure within a 200: by its code, and later again where the code says nothing."""
+        """Raise a failure within a 200 by its code; with an unknown code it is retryable."""
         words, code = self._words(answer), str(said.get("code") or "").upper()
         if "UNSUPPORTED_FILE" in code:
             raise PermanentError("unsupported_type", words)
@@ -135,7 +135,7 @@ class Firecrawl:
         raise RetryableError("timeout" if "TIMEOUT" in code else "server_error", words)
 
     def _words(self, answer: Answer) -> str:
-        """Its own words without our key, should it repeat it."""
+        """Firecrawl's message, without our key in case it repeats the key."""
         words = f"Firecrawl answered {answer.status}"
         try:
             said = _object(answer.json())
@@ -147,14 +147,14 @@ class Firecrawl:
 
 
 def _judge_origin(metadata: Mapping[str, Any], url: str) -> None:
-    """The page's own status, as if we had asked: a 404 arrives within a 200."""
+    """Judge the page's own status as if we had fetched the page: a 404 arrives within a 200."""
     status = metadata.get("statusCode")
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:
         judge_page(Answer(status, url, httpx.Headers(), b""))
 
 
 def _first(metadata: Mapping[str, Any], *names: str) -> str | None:
-    """Firecrawl makes a list of what a page says twice."""
+    """The first value. Firecrawl makes a list of values that a page has twice."""
     for name in names:
         value = metadata.get(name)
         value = value[0] if isinstance(value, list) and value else value

@@ -1,4 +1,4 @@
-"""What else there is behind addresses: told by what the site calls it, and by its first bytes."""
+"""Recognises documents that are no pages, by the site's content type and by their first bytes."""
 
 import re
 
@@ -7,7 +7,7 @@ from fascicle.domain.urls import place
 from fascicle.sites.pages.fetching import media_type
 
 _HTML = ("text/html", "application/xhtml+xml")
-# Names that sites also give to pages; the bytes decide.
+# Content types that sites also give to pages; the bytes decide.
 _VAGUE = ("", "text/plain", "text/xml", "application/xml", "application/octet-stream", "binary/octet-stream")
 _NAMED = {
     "application/pdf": "a PDF",
@@ -55,7 +55,7 @@ _RIFF = {b"WEBP": "an image", b"WAVE": "audio", b"AVI ": "a video"}
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _JSON = re.compile(rb'(?:\{\s*(?:"|\}\s*$)|\[\s*(?:[\[{"\d-]|\]\s*$))')
 _ROOT = re.compile(
-    # A comment is given up as a whole: else each might go on in the next one, in powers of their number.
+    # Comments match atomically; otherwise backtracking would take exponential time in their number.
     rb"(?:<\?xml[^>]{0,200}\?>|(?><!--.{0,2000}?-->)|\s)*+<(rss|feed|rdf:RDF|svg|opml|urlset|sitemapindex)\b",
     re.DOTALL,
 )
@@ -70,13 +70,13 @@ _ROOTS |= {b"urlset": "a site map", b"sitemapindex": "a site map"}
 
 
 def is_readable(content_type: str | None) -> bool:
-    """Whether what is called so may be a page."""
+    """Can a document with this content type be a page?"""
     kind = media_type(content_type)
     return kind in _HTML or kind in _VAGUE
 
 
 def check_kind(body: bytes, url: str, content_type: str | None) -> None:
-    """Raise `unsupported_type` for what is no page, whatever it is called."""
+    """Raise `unsupported_type` for a document that is no page, whatever its content type is."""
     kind = media_type(content_type)
     what = kind_of_bytes(body) or (None if is_readable(content_type) else _kind_called(kind))
     if what is not None:
@@ -87,7 +87,7 @@ def check_kind(body: bytes, url: str, content_type: str | None) -> None:
 
 
 def kind_of_bytes(body: bytes) -> str | None:
-    """What the beginning of a document shows it to be; None: perhaps a page."""
+    """The kind of a document by its beginning; None: it may be a page."""
     for magic, what in _MAGIC:
         if body.startswith(magic):
             return what
@@ -102,7 +102,7 @@ def kind_of_bytes(body: bytes) -> str | None:
         return "JSON"
     if root := _ROOT.match(bare):
         return _ROOTS[root[1]]
-    # UTF-16 has them, too, behind its mark.
+    # UTF-16 contains zero bytes too, but begins with its mark.
     is_binary = b"\0" in body[:2000] and not body.startswith((b"\xff\xfe", b"\xfe\xff"))
     return "a binary file" if is_binary else None
 

@@ -1,23 +1,23 @@
-"""An article out of Firecrawl's Markdown."""
+"""Makes an article from Firecrawl's Markdown."""
 
 import re
 from collections.abc import Mapping
 
-from fascicle.domain.article import Article, Candidate, check_article, length_in_words
-from fascicle.domain.item_page import primary_language
+from fascicle.domain.feeds.item_page import primary_language
+from fascicle.domain.plain_text import storable
+from fascicle.domain.summaries.article import Article, Candidate, check_article, length_in_words
 from fascicle.domain.urls import address_title
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.trimming import trimmed
 from fascicle.sites.pages import values
 from fascicle.sites.pages.language import agreed_language
 from fascicle.sites.pages.text import LONGEST_TEXT, text_of_html
-from fascicle.sites.plain_text import storable
 
 _TARGET = r"\((?:[^()\s]|\([^()\s]{0,200}\)){0,2000}(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\s*\)"
 _IMAGE = re.compile(rf"!\[[^\[\]\n]{{0,2000}}\]{_TARGET}")
 _LINK = re.compile(rf"\[([^\[\]\n]{{0,2000}})\]{_TARGET}")
 _BARE_LINK = re.compile(r"<(?:https?://|mailto:)[^<>\s]{1,2000}>")
-# Possessive throughout: a line that is nearly a rule would take time in powers of its length.
+# All parts are possessive: otherwise a line that is nearly a rule would take exponential time.
 _RULE = re.compile(r"\s*+(?:[-*_=]\s*+){3,}+|\s*+\|?+(?:\s*+:?+-{2,}+:?+\s*+\|?+)++")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _LEADING = re.compile(r"\s*(?:>\s*)*")
@@ -57,7 +57,7 @@ def article_of_markdown(markdown: str, *, url: str, said: Mapping[str, str], min
 
 
 def plain_lines(markdown: str, links: Links) -> list[str]:
-    """Links as their words, no images, headings as lines; which lines were links goes into `links`."""
+    """Links become their words, images are removed, headings become lines; `links` notes the links."""
     found = []
     is_code = False
     paragraph: list[str] = []
@@ -82,7 +82,7 @@ def _plain(paragraph: str, links: Links) -> str:
     is_heading = _HEADING.match(paragraph) is not None
     bare = _LEADING.sub("", _HEADING.sub("", paragraph), count=1)
     bare = _BARE_LINK.sub("", _IMAGE.sub("", bare))
-    # Twice, since a link may hold what looked like one.
+    # Twice, because a link may contain another one.
     linked = "".join(_LINK.findall(bare))
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", bare))
     text = _ESCAPE.sub(r"\1", _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text)))

@@ -1,10 +1,10 @@
-"""A page's tree before its text is looked for: what misleads the search is taken out, links are noted."""
+"""Prepares a page's tree for the search of its text: misleading parts are removed, links are noted."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from fascicle.domain.article import length_in_words
+from fascicle.domain.summaries.article import length_in_words
 
 # An lxml element; lxml has no types of its own.
 Element = Any
@@ -27,7 +27,7 @@ _CONTAINERS = _BLOCKS | {
 }
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _TABLE_PARTS = frozenset(("table", "tbody", "thead", "tfoot", "tr", "td"))
-# A cell with so much in it is no datum.
+# A cell with more text is no cell of a data table.
 _LONGEST_DATUM = 400
 _LINK_SHARE = 0.9
 _WORDS_OF_A_HEADLINE = 4
@@ -35,12 +35,12 @@ _NOT_ALNUM = re.compile(r"[\W_]+")
 
 
 def key_of(text: str) -> str:
-    """Letters and digits alone: the same words, however they are set."""
+    """Only letters and digits, so that the same words are equal in any formatting."""
     return _NOT_ALNUM.sub("", text).casefold()
 
 
 def unfold_layout_tables(tree: Element) -> None:
-    """Tables that only place things become plain blocks: their cells hold whole articles."""
+    """Layout tables become plain blocks, because their cells contain whole articles."""
     for table in list(tree.iter("table")):
         if _is_layout(table):
             for part in _parts_of(table):
@@ -48,9 +48,9 @@ def unfold_layout_tables(tree: Element) -> None:
 
 
 def drop_asides_in_sentences(tree: Element) -> None:
-    """Cards that open over a name: several links, and nothing else, in the middle of a paragraph."""
+    """Drop pop-up cards of names: several links and nothing else within a paragraph."""
     for paragraph in list(tree.iter("p", "li")):
-        # The innermost first: around them is the name itself.
+        # The innermost elements first: the outer ones contain the name itself.
         for span in reversed(list(paragraph.iter("span", "div"))):
             links = [link for link in span.iter("a") if words_in(link)]
             if (
@@ -62,7 +62,7 @@ def drop_asides_in_sentences(tree: Element) -> None:
 
 
 class Links:
-    """Which texts of a page are nothing but links, and which are its headings; asked by `key_of` a line."""
+    """The texts of a page that are only links, and those that are headings; found by a line's `key_of`."""
 
     def __init__(self, tree: Element = ()) -> None:
         self.linked: set[str] = set()
@@ -76,7 +76,7 @@ class Links:
                 self.note(text, _link_share(block, text), is_heading=block.tag in _HEADINGS)
 
     def note(self, text: str, share: float, *, is_heading: bool) -> None:
-        """A block of the page, in its order; `share` of it is links."""
+        """Note a block of the page; call it in the page's order. `share` of the block is links."""
         key = key_of(text)
         if not key:
             return
@@ -90,11 +90,11 @@ class Links:
             self.headings.add(key)
 
     def words_linked(self, lines: list[str]) -> int:
-        """Words of the lines that are nothing but links."""
+        """The words in lines that are only links."""
         return sum(length_in_words(line) for line in lines if key_of(line) in self.linked)
 
     def headlines_among(self, lines: list[str]) -> int:
-        """How many headlines that lead elsewhere have some of the lines below them, as teasers do."""
+        """The number of linked headlines with one of the lines below them, as teasers have."""
         wanted = {key_of(line) for line in lines} - self.linked
         count, is_under_headline = 0, False
         for key in self._order:
@@ -118,7 +118,7 @@ def _is_layout(table: Element) -> bool:
 
 
 def _parts_of(table: Element) -> list[Element]:
-    """The table and its own rows and cells, not those of tables within."""
+    """The table and its own rows and cells, without those of inner tables."""
     found, waiting = [], [table]
     while waiting:
         part = waiting.pop()
@@ -129,7 +129,7 @@ def _parts_of(table: Element) -> list[Element]:
 
 
 def _leaf_blocks(tree: Element) -> Iterator[Element]:
-    """Blocks without others in them, and links that stand beside blocks as if they were some."""
+    """Blocks that contain no other blocks, and links that are siblings of blocks."""
     has_blocks: dict[Element, bool] = {}  # a list may hold thousands of links
     for element in tree.iter(*_BLOCKS, "a"):
         if element.tag != "a":
@@ -155,7 +155,7 @@ def _is_all_links(span: Element, links: list[Element]) -> bool:
 
 
 def _drop(element: Element) -> None:
-    """Without what follows it in the sentence."""
+    """Remove the element, but keep the text after it."""
     parent = element.getparent()
     if parent is None:
         return

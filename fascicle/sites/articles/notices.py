@@ -1,8 +1,8 @@
-"""Words of the page around an article, in the languages of the web: whole lines, not words within them."""
+"""Phrases of the page around an article, in several languages; they match whole lines, not parts of them."""
 
 import re
 
-from fascicle.domain.article_words import any_of
+from fascicle.domain.summaries.article_words import any_of
 
 RELATED = re.compile(
     r"\W*(?:"

@@ -1,12 +1,13 @@
-"""An article out of the HTML of its page."""
+"""Makes an article from the HTML of its page."""
 
 import re
 
 from selectolax.lexbor import LexborHTMLParser
 
-from fascicle.domain.article import Article, Candidate, check_article, length_in_words
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.item_page import PageMetadata
+from fascicle.domain.feeds.item_page import PageMetadata
+from fascicle.domain.plain_text import storable
+from fascicle.domain.summaries.article import Article, Candidate, check_article, length_in_words
 from fascicle.domain.urls import address_title, page_host, place
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.text import main_text
@@ -19,9 +20,8 @@ from fascicle.sites.pages.language import agreed_language
 from fascicle.sites.pages.main_text import beginning_of_page
 from fascicle.sites.pages.metadata import page_metadata
 from fascicle.sites.pages.text import LONGEST_TEXT
-from fascicle.sites.plain_text import storable
 
-# Of the pages that check, not of the scripts that the same services put into every page.
+# Marks of the challenge pages, not of the scripts that the same services put into every page.
 _CHALLENGE_SCRIPTS = ("_cf_chl_opt", "px-captcha", "captcha-delivery.com")
 _MARKED = re.compile(r"(?:\w*Article|\w*Posting|Report|Review|article)")
 _INVISIBLE = "script, style, noscript, template, svg, head, iframe, select"
@@ -30,7 +30,7 @@ _ENOUGH_TO_SEE = 2000
 
 
 def article_of_page(body: bytes, *, url: str, content_type: str | None, min_words: int) -> Article:
-    """A longer page is a list or a book: only its beginning is read."""
+    """Only the beginning of a page is read: a longer one is a list or a book."""
     body = beginning_of_page(body)
     if would_take_minutes(body):
         raise PermanentError("not_an_article", f"{place(url)[:200]} is no page that a browser could show.")
@@ -56,7 +56,7 @@ def article_of_page(body: bytes, *, url: str, content_type: str | None, min_word
 
 
 def _title(tree: LexborHTMLParser, metadata: PageMetadata) -> str | None:
-    """Without the name of the site: as a heading says, if that is a part of what the page is called."""
+    """The title without the site's name: a heading, if it is a part of the page's title."""
     said = metadata.title
     headings = [heading for node in tree.css("h1")[:5] if (heading := values.line(node.text(separator=" ")))]
     inside = [heading for heading in headings if key_of(heading) and key_of(heading) in key_of(said or "")]
@@ -66,7 +66,7 @@ def _title(tree: LexborHTMLParser, metadata: PageMetadata) -> str | None:
 
 
 def _without_site(title: str, metadata: PageMetadata) -> str:
-    """Behind a bar there is the site's name; behind a dash, if it is that of the site or the author."""
+    """Cut the last part: after a bar always, after a dash only if it names the site or the author."""
     match = _LAST_PART.fullmatch(title)
     if match is None or length_in_words(match["name"]) < 3:
         return title
@@ -80,7 +80,7 @@ def _candidate(
 ) -> Candidate:
     visible, words, words_in_links = _visible(html)
     text = "\n".join(lines)
-    # Where all links have become one line: whatever the rest of the page cannot have said was said by them.
+    # If all links have become one line: words that the rest of the page cannot contain must be theirs.
     surely_linked = min(words_in_links, length_in_words(text) - (words - words_in_links))
     return Candidate(
         url=url,
@@ -100,7 +100,7 @@ def _candidate(
 
 
 def _visible(html: str) -> tuple[str, int, int]:
-    """The beginning of what the page shows, a block a line; how many words it shows, how many in links."""
+    """The beginning of the visible text, one block per line; the counts of visible words and linked words."""
     tree = LexborHTMLParser(html)
     for node in tree.css(_INVISIBLE):
         node.decompose()

@@ -1,4 +1,4 @@
-"""The main text of a page, as trafilatura finds it in what is left when misleading markup is gone."""
+"""The main text of a page: trafilatura finds it after misleading markup was removed."""
 
 import re
 from copy import deepcopy
@@ -8,7 +8,7 @@ from fascicle.sites.articles.markup import Links, drop_asides_in_sentences, key_
 from fascicle.sites.articles.trimming import is_prose
 from fascicle.sites.pages.main_text import extracted
 
-# A stricter look that finds less than this share of the text has lost the article, not the rest of the page.
+# If the stricter extraction finds less than this share of the text, it has lost the article itself.
 _LEAST_AGREEMENT = 0.5
 _TAG = re.compile(r"<[a-zA-Z!/?]")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
@@ -21,8 +21,8 @@ class MainText:
 
 
 def main_text(html: str, url: str) -> MainText:
-    """Its paragraphs in their order, and what on the page is links. Blocks."""
-    # Half a second to import, so only where pages are read.
+    """The page's paragraphs in their order, and its links. Blocks the thread."""
+    # The import takes half a second, so it is done only where pages are read.
     from trafilatura.utils import load_html
 
     if not _TAG.search(html):
@@ -38,13 +38,13 @@ def main_text(html: str, url: str) -> MainText:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Of a document without markup: blank lines part them, or each line is one."""
+    """The paragraphs of a text without markup: separated by blank lines, else one per line."""
     parts = _BLANK_LINE.split(text) if _BLANK_LINE.search(text.strip()) else text.splitlines()
     return [line for part in parts if (line := " ".join(part.split()))]
 
 
 def _agreed(lines: list[str], strict: list[str]) -> list[str]:
-    """From the first to the last line that is prose, or that a stricter look finds, too."""
+    """The lines from the first to the last one that is prose or that the stricter extraction found too."""
     found = key_of("".join(strict))
     if len(found) < _LEAST_AGREEMENT * len(key_of("".join(lines))):
         return lines

@@ -1,12 +1,12 @@
-"""Lines of a page's main text that are not its author's: invitations, dates, links to other articles."""
+"""Removes lines of a page's main text that are not its author's: notices, dates, links to other articles."""
 
 import re
 
-from fascicle.domain.article import length_in_words
+from fascicle.domain.summaries.article import length_in_words
 from fascicle.sites.articles.markup import Links, key_of
 from fascicle.sites.articles.notices import BYLINE, DATE_WORD, NOTICE, RELATED
 
-# Dates, bylines and the like are within so many lines of the beginning.
+# Titles, dates and bylines are among so many lines at the beginning.
 _HEAD = 6
 _LONGEST_NOTICE = 14
 _LONGEST_DATE = 12
@@ -14,7 +14,7 @@ _SHORTEST_REPEATED = 15
 _TOP = 5
 _WORDS_OF_PROSE = 20
 _RELATED_SHARE = 0.5
-# Lists of links beyond this part of a text lead away from it; before, they may be what it is about.
+# Lists of links after this part of a text lead to other pages; before it, they may be the text's subject.
 _LAST_PART = 0.6
 
 _TITLE_BAR = re.compile(r"\s+[|–—-]\s+")
@@ -34,7 +34,7 @@ def is_prose(line: str) -> bool:
 
 
 def _without_head(lines: list[str], links: Links, title: str, author: str | None) -> list[str]:
-    """The title, dates and names stand before the text, in any order."""
+    """Remove the title, dates and names before the text, in any order."""
     names = {key_of(title)} | {key_of(part) for part in _TITLE_BAR.split(title)}
     head = [
         line
@@ -48,7 +48,7 @@ def _without_head(lines: list[str], links: Links, title: str, author: str | None
 
 
 def _without_link_lists(lines: list[str], links: Links) -> list[str]:
-    """Of several links one below the other, towards the end, none is the author's."""
+    """Remove adjacent lines of links towards the end: they are not the author's."""
     is_link = [False, *(_is_link(line, links) for line in lines), False]
     late = len(lines) * _LAST_PART
     return [
@@ -59,7 +59,7 @@ def _without_link_lists(lines: list[str], links: Links) -> list[str]:
 
 
 def _without_tail(lines: list[str], links: Links) -> list[str]:
-    """Links to what else there is, with the heading above them."""
+    """Remove the links to other pages at the end, with the heading above them."""
     rest = list(lines)
     while len(rest) > 1 and _is_tail(rest[-1], links):
         rest.pop()
@@ -71,7 +71,7 @@ def _is_tail(line: str, links: Links) -> bool:
 
 
 def _is_link(line: str, links: Links) -> bool:
-    """A whole sentence may be one and the author's all the same."""
+    """Is the line only a link? A whole sentence does not count, because it may be the author's."""
     return key_of(line) in links.linked and not is_prose(line)
 
 
@@ -80,7 +80,7 @@ def _is_title(line: str, names: set[str]) -> bool:
 
 
 def _is_date(line: str) -> bool:
-    """Nothing but a date, perhaps with words such as "updated": at least one digit, and no other word."""
+    """Is it only a date, perhaps with words such as "updated": at least one digit, and no other word?"""
     words = [word for word in _BETWEEN_WORDS.split(line) if word.strip(".:")]
     if not words or len(words) > _LONGEST_DATE or not any(char.isdigit() for char in line):
         return False
@@ -99,14 +99,14 @@ def _is_notice(line: str) -> bool:
 
 
 def _is_related(line: str, links: Links) -> bool:
-    """A word for it, and then a link; without a link it is a sentence that begins so."""
+    """Is it a phrase such as "read also" with a link? Without a link, a longer line is a sentence."""
     if not RELATED.match(line):
         return False
     return links.share.get(key_of(line), 0.0) >= _RELATED_SHARE or length_in_words(line) <= 3
 
 
 def _each_once(lines: list[str]) -> list[str]:
-    """A lead that is shown twice. Further down, whoever repeats a line means it."""
+    """Remove a lead that is shown twice. Further down, the author repeats a line on purpose."""
     leads: set[str] = set()
     kept = []
     for at, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""The file's contents: what an adapter may say, checked when it is read."""
+"""The contents of an adapter file, validated when the file is read."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def picks(self) -> Iterator[tuple[str, Pick]]:
-        """Every value the part says a place of, by name."""
+        """All picks of the part with their names."""
         for name in type(self).model_fields:
             value = getattr(self, name)
             if isinstance(value, Pick):
@@ -69,13 +69,13 @@ class _Part(BaseModel):
 
 
 class Paging(_Part):
-    """How a list goes on. Without paging, it is one page."""
+    """How a list continues on the next page. Without paging, it is one page."""
 
     by: Literal["page", "link", "cursor"]
     first: int = 1
     """by page: the number of the first page"""
     more: Pick | None = None
-    """by page: what is there if another page follows; without it, an empty page is the end"""
+    """by page: a mark on each page that another page follows; without it, an empty page is the end"""
     next: Pick | None = None
     """by link: the next page's address; by cursor: its token"""
     max_pages: int = Field(100, ge=1, le=500)
@@ -91,7 +91,7 @@ class _List(_Part):
     url: UrlTemplate
     items: Pick
     container: Pick | None = None
-    """What is there even when the list is empty. JSON: the list itself, if left out."""
+    """An element that is there even if the list is empty. JSON: the list itself, if left out."""
     dates: DateFormats = ("iso",)
     """How times are written: iso, unix, unix_ms or strptime formats, tried in turn"""
     paging: Paging | None = None
@@ -133,7 +133,7 @@ class ChapterFields(_Part):
     url: Pick
     number: Pick | None = None
     label: Pick | None = None
-    """Such as `Chapter 12.5: Rain`: the number is read from it if `number` is left out"""
+    """A text such as `Chapter 12.5: Rain`: the number is read from it if `number` is left out"""
     title: Pick | None = None
     volume: Pick | None = None
     language: Pick | None = None
@@ -144,7 +144,7 @@ class ChapterFields(_Part):
 class ChapterList(_List):
     order: Literal["newest_first", "oldest_first"] = "newest_first"
     oldest_first_url: UrlTemplate | None = None
-    """The same list the other way round: new chapters do not move its pages while they are read"""
+    """The same list in the other order: new chapters do not move its pages while they are read"""
     total: Pick | None = None
     fields: ChapterFields
 
@@ -181,7 +181,7 @@ class SeriesPage(_Part):
     url: UrlTemplate
     title: Pick
     page: UrlTemplate | None = None
-    """The series' address for people, where `url` is an API's"""
+    """The series' address for people, if `url` is an API's"""
 
 
 class SiteDescription(_Part):
@@ -194,9 +194,9 @@ class SiteDescription(_Part):
     ]
     """Addresses of series, without https:// and www.; the group `key` is the series' key"""
     gate: float = Field(1.0, ge=0, allow_inf_nan=False)
-    """Seconds between two requests, at least"""
+    """The least number of seconds between two requests"""
     complete: bool = True
-    """False: the site lists only part of its chapters, so nothing missing is taken as vanished"""
+    """False: the site lists only part of its chapters, so a missing chapter does not count as vanished"""
     language: Language | None = None
     """The language of everything on the site"""
     numbering_restarts: bool = False

@@ -9,11 +9,11 @@ import jsonpath
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fascicle.domain.urls import place
-from fascicle.runtime.answered_json import parsed_json
+from fascicle.net.answered_json import parsed_json
 from fascicle.sites.declarative.pick import Pick
 from fascicle.sites.markup import tree_of
 
-# Before a regex sees it: nothing worth keeping is longer.
+# A longer value is cut before a regex is applied: no useful value is longer.
 _LONGEST_VALUE = 20_000
 
 
@@ -30,15 +30,15 @@ def value(row: Row, pick: Pick | None) -> str | None:
 
 class Document(Row, Protocol):
     def items(self, pick: Pick) -> Sequence[Row] | None:
-        """The rows; none that match is None, an empty list is an empty list."""
+        """The rows; None: nothing matches; an empty list: the list is there, but empty."""
         ...
 
     def has(self, pick: Pick) -> bool:
-        """Is something there? JSON's null, false and "" are nothing."""
+        """Does the pick match something? JSON's null, false and "" count as nothing."""
         ...
 
     def denies(self, pick: Pick) -> bool:
-        """Does it say that there is nothing, as JSON can with null or false, instead of not saying it?"""
+        """Does the document say explicitly that there is nothing, as JSON can with null or false?"""
         ...
 
 
@@ -112,7 +112,7 @@ class JsonRow:
             return []
         try:
             found: list[Any] = _compiled(path).findall(self.data)
-        except jsonpath.JSONPathError:  # it fits the path so little, or nests so deep, that looking fails
+        except jsonpath.JSONPathError:  # the data does not fit the path at all, or is nested too deeply
             return []
         return found
 

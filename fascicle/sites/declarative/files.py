@@ -1,4 +1,4 @@
-"""Reading adapter files. One that is wrong is reported and left out; it takes nothing else down."""
+"""Reads adapter files. A wrong file is reported and left out; it does not affect the others."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,16 @@ from pydantic import ValidationError
 
 from fascicle.domain.errors import UsageError
 from fascicle.domain.urls import parse_http_url
-from fascicle.runtime.adapter_files import adapter_files
-from fascicle.runtime.http import HttpClient
-from fascicle.runtime.ssrf import HostGuard
-from fascicle.runtime.yaml_text import load_yaml
+from fascicle.imports.yaml_text import load_yaml
+from fascicle.net.http import HttpClient
+from fascicle.net.ssrf import HostGuard
 from fascicle.sandbox import Sandbox
+from fascicle.sites.adapter_files import adapter_files
 from fascicle.sites.base import BrokenAdapter
 from fascicle.sites.declarative.description import SiteDescription
 from fascicle.sites.declarative.site import DeclarativeSite, site_of
 
-# Nobody's site needs to be asked more often than this.
+# No site may be asked more often than this.
 SHORTEST_INTERVAL = 0.5
 _LARGEST_FILE = 100_000
 _PLAIN_WORDS = {"missing": "is missing", "extra_forbidden": "is no known entry; docs/adapters.md lists them"}
@@ -29,7 +29,7 @@ _PLAIN_WORDS = {"missing": "is missing", "extra_forbidden": "is no known entry; 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the environment says about adapters: FASCICLE_SITE_{NAME}_URL and …_INTERVAL_SECONDS."""
+    """The environment's variables for adapters: FASCICLE_SITE_{NAME}_URL and …_INTERVAL_SECONDS."""
 
     variables: Mapping[str, str]
     guard: HostGuard
@@ -68,7 +68,7 @@ class Surroundings:
 
 
 def read_description(file: Path) -> SiteDescription:
-    """The file's contents, or a UsageError that names the file, the place and what is wrong there."""
+    """The file's contents, or a UsageError that names the file, the place and the problem."""
     try:
         content = _read_yaml(file)
         return SiteDescription.model_validate(content)
@@ -94,7 +94,7 @@ def load_folder(
     *,
     taken: Iterable[str] = (),
 ) -> tuple[list[DeclarativeSite], list[BrokenAdapter]]:
-    """The sites of all files in the folder, and the files that are none. No folder, no sites."""
+    """The sites of all files in the folder, and the broken files. Without the folder there are no sites."""
     sites: dict[str, DeclarativeSite] = {}
     broken: list[BrokenAdapter] = []
     for file in adapter_files(folder):
@@ -123,7 +123,7 @@ def _read_yaml(file: Path) -> dict[Any, Any]:
 
 
 def _name_in(file: Path) -> str:
-    """The site's name as far as it can be told, so that its sources can be told why they fail."""
+    """The site's name as far as it can be read, so that its sources can show why they fail."""
     try:
         name = _read_yaml(file).get("name")
     except UsageError:

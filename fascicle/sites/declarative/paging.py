@@ -1,4 +1,4 @@
-"""How a list goes on after a page, and how its reader is kept from walking in circles."""
+"""Finds the next page of a list, and detects a list that goes in circles."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from fascicle.sites.declarative.position import Position
 
 
 def check_is_new(position: Position, ids: Iterable[str], page: FetchedPage) -> Position:
-    """This position with its page noted, or an error where the page was there before."""
+    """This position with its page noted, or an error if the same page was there before."""
     print_of_page = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     if print_of_page in position.seen:
         before = position.seen.index(print_of_page) + 1
@@ -48,7 +48,7 @@ def is_certain_end(paging: Paging | None, document: Document) -> bool:
 
 
 def _checked_link(found: str, page: FetchedPage) -> str:
-    """A list goes on where it began: on the same host."""
+    """The next page's address. It must be on the same host as this page."""
     link = fields.address(found, page.url)
     if link is None or urlsplit(link).netloc != urlsplit(page.url).netloc:
         raise RetryableError(

@@ -1,4 +1,4 @@
-"""How a file says where a value is: a CSS selector or a JSON path, and what to do with what is found."""
+"""The place of a value in a document: a CSS selector or a JSON path, and the changes to the value found."""
 
 import re
 from typing import Annotated, Any
@@ -47,9 +47,9 @@ class Pick(BaseModel):
     attr: str | None = None
     path: Annotated[str, AfterValidator(_checked_path)] | None = Field(None, alias="json")
     regex: Regex | None = None
-    """Its first group, else all of it, is the value; no match, no value."""
+    """The value is its first group, or the whole match if it has no group. No match: no value."""
     template: str | None = None
-    """`{value}` in it is replaced by what was found."""
+    """`{value}` in it is replaced by the value found."""
 
     @model_validator(mode="before")
     @classmethod
@@ -80,7 +80,7 @@ class Pick(BaseModel):
         return self.path or f"{self.css or ''}{f'::attr({self.attr})' if self.attr else ''}"
 
     def refine(self, found: str) -> str | None:
-        """What was found, after `regex` and `template`."""
+        """The value after `regex` and `template`."""
         if self.regex is not None:
             match = re.search(self.regex, found)
             if match is None:

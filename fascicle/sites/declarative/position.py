@@ -1,4 +1,4 @@
-"""Where a reader of a list stands."""
+"""The position of a reader in a list."""
 
 from urllib.parse import quote
 

@@ -1,12 +1,12 @@
-"""A page of a site that a file describes, for a parsing process: its title, or its rows and what follows."""
+"""Reads a page by an adapter file, in a parsing process: its title, or its rows and the next page."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from fascicle.domain.chapter import LatestEntry, Upload
 from fascicle.domain.errors import PermanentError
+from fascicle.domain.series.chapter import LatestEntry, Upload
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
 from fascicle.sites.declarative.document import Document, FetchedPage, Row, open_document, value
@@ -55,7 +55,7 @@ def read_latest_page(
 
 
 class _Part:
-    """A list of the file's, with its name there."""
+    """A list in the adapter file, with its name there."""
 
     def __init__(self, name: str, section: ChapterList | LatestList, file: str) -> None:
         self.name = name

@@ -1,10 +1,10 @@
-"""From a row of a page to an upload, or to a line of what is new for everyone."""
+"""Makes an upload, or an entry of the list of everything new, from a row of a page."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from fascicle.domain.chapter import LatestEntry, Upload
 from fascicle.domain.instants import instant
+from fascicle.domain.series.chapter import LatestEntry, Upload
 from fascicle.sites import fields
 from fascicle.sites.declarative.description import ChapterFields, LatestFields
 from fascicle.sites.declarative.document import Row, value
@@ -25,7 +25,7 @@ class BadRowError(Exception):
 def read_upload(
     row: Row, wanted: ChapterFields, *, page: str, base: str, dates: Sequence[str], language: str | None
 ) -> Upload:
-    """`page` is the address the row came from, `base` the site's; `language` that of rows which say none."""
+    """`page`: the address of the row's page; `base`: the site's; `language`: that of rows without one."""
     label = fields.text(value(row, wanted.label))
     number = fields.text(value(row, wanted.number)) if wanted.number else label_number(label)
     title = fields.text(value(row, wanted.title)) if wanted.title else label_title(label)
@@ -69,7 +69,7 @@ def _address(row: Row, pick: Pick, page: str, base: str) -> str:
 
 
 def _time(found: str | None, formats: Sequence[str]) -> datetime | None:
-    """By the first format that fits; a time without a zone is taken as UTC."""
+    """The time by the first format that fits; a time without a zone is taken as UTC."""
     if found is None:
         return None
     for form in formats:

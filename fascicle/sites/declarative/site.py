@@ -1,4 +1,4 @@
-"""A site as its description says."""
+"""A site that is defined by its description."""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from fascicle.domain.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
 from fascicle.domain.errors import PermanentError
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.answers import Answer
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.domain.series.chapter import LatestEntry, LatestPage, ListingPage, SeriesInfo, Upload
+from fascicle.net.answers import Answer
+from fascicle.net.http import Gated, HttpClient
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.declarative.description import ChapterList, LatestList, SiteDescription
 from fascicle.sites.declarative.page_read import PageRead, broken
@@ -37,7 +37,7 @@ class DeclarativeSite:
         self._http = http
         self._sandbox = sandbox
         self.about = about
-        # As the parsing process gets it.
+        # The form for the parsing process.
         self._described = about.model_dump_json(by_alias=True, exclude_none=True)
         self._base = base_url
 
@@ -83,19 +83,19 @@ class DeclarativeSite:
             return await self._whole_list_reversed(key, languages)
         while True:
             page = self._listed(await self.read_list(key, cursor), languages)
-            # A page of other languages only says nothing about the next one.
+            # A page with only other languages may be followed by one with ours.
             if page.uploads or page.next_cursor is None:
                 return page
             cursor = page.next_cursor
 
     async def everything(self, key: str, languages: Sequence[str], cursor: str | None) -> ListingPage:
-        """Oldest first where the file says how; else pages may overlap, which storing does not mind."""
+        """Oldest first if the file has an address for that; else pages may overlap, which storing allows."""
         return self._listed(await self.read_list(key, cursor, oldest_first=True), languages)
 
     async def read_list(
         self, key: str, cursor: str | None, *, oldest_first: bool = False
     ) -> PageRead[Upload]:
-        """A page of the chapter list, with what could not be used of it."""
+        """A page of the chapter list, with the rows that could not be used."""
         section = self.about.list
         template = section.oldest_first_url if oldest_first and section.oldest_first_url else section.url
         answer = await self._fetch("list", section, self._url(template, key), cursor)
@@ -129,12 +129,12 @@ class DeclarativeSite:
                 return ListingPage(uploads[::-1], rows, max(rows, page.total), None, page.partial)
 
     def _listed(self, page: PageRead[Upload], languages: Sequence[str]) -> ListingPage:
-        """A choice of languages tells a site's chapters apart; it does not empty a site that has only one."""
+        """Filter by language only if the file reads the chapters' language; else the list would be empty."""
         uploads: Sequence[Upload] = page.entries
         if languages and self.about.list.fields.language:
             uploads = [u for u in uploads if u.language is None or u.language in languages]
         total = page.rows if page.total is None else page.total
-        # Without a total to compare with, a pager that is no longer found must not make chapters vanish.
+        # Without a total to compare with, a missing link to the next page must not make chapters vanish.
         is_doubtful = page.doubtful_end and page.total is None
         return ListingPage(
             uploads, page.rows, total, page.next_cursor, partial=is_doubtful or not self.about.complete
@@ -158,14 +158,14 @@ class DeclarativeSite:
 
 
 class SweepableDeclarativeSite(DeclarativeSite):
-    """A site whose file says where it lists what is new for everyone (C16)."""
+    """A site whose file describes its list of everything new (C16)."""
 
     async def latest(self, languages: Sequence[str], cursor: str | None) -> LatestPage:
         section = self.about.latest
         assert section is not None
         answer = await self._fetch("latest", section, self._url(section.url, ""), cursor)
         page = await self._rows(Reading.ADAPTER_LATEST, answer, PageRead[LatestEntry], cursor=cursor)
-        # Nobody needs this list to its end, which may be years away.
+        # This list may go back years; only its beginning is needed.
         is_last = section.paging is not None and Position.of(cursor).turn >= section.paging.max_pages
         return LatestPage(page.entries, None if is_last else page.next_cursor, len(page.entries))
 

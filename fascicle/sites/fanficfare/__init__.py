@@ -1,7 +1,7 @@
-"""The sites FanFicFare reads, with FanFicFare as a parser only: it never opens the network.
+"""The sites that FanFicFare reads. FanFicFare is only a parser here: it never opens the network.
 
-`reader` hands pages to child processes (`process`, `child`), which may do nothing but parse (`lockdown`). A
-child answers with the work's facts, or with the page it wants next; who asked fetches that through our own
+`reader` passes pages to child processes (`process`, `child`), which may only parse (`lockdown`). A child
+answers with the work's facts, or with the page it needs next. The caller fetches that page through our own
 client, where the site's gate counts it, and asks again with one page more.
 """
 

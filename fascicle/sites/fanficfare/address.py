@@ -1,4 +1,4 @@
-"""Addresses of works on the sites FanFicFare knows."""
+"""Addresses of works on the sites that FanFicFare knows."""
 
 import re
 from collections.abc import Mapping
@@ -7,18 +7,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fascicle.domain.errors import UsageError
-from fascicle.domain.fic import FicKind, FicRef
+from fascicle.domain.fics.fic import FicKind, FicRef
 from fascicle.domain.urls import parse_http_url
 from fascicle.sites.fanficfare.offline import PageNeeded, PagesInHand, offline_adapter
 
-# Domains, not numbers: no host we accept ends in a digit.
+# Domains, not IP addresses: no accepted host ends in a digit.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}", re.ASCII)
 _FANFICFARES_OWN_TESTS = re.compile(r"(?:www\.)?test\d\.com")
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}", re.ASCII)
 
 
 def normal_form_of(url: str) -> FicRef | None:
-    """The work an address means, where one of FanFicFare's sites has such addresses. No page is fetched."""
+    """The work of an address on one of FanFicFare's sites; None: not such an address. No page is fetched."""
     try:
         parts = parse_http_url(url)
     except UsageError:
@@ -31,7 +31,7 @@ def normal_form_of(url: str) -> FicRef | None:
 
 
 def rebased(url: str, bases: Mapping[str, str]) -> str:
-    """The address at another server, where `bases` names one for its origin (tests, mirrors of one's own)."""
+    """The address on another server, if `bases` names one for its origin (tests, mirrors)."""
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     base = bases.get(origin)
@@ -39,13 +39,13 @@ def rebased(url: str, bases: Mapping[str, str]) -> str:
 
 
 def _adapter_for(url: str) -> Any:
-    """None, too, for an address that means a work only after asking the site."""
+    """The adapter; None also for an address whose work only the site itself knows."""
     try:
         return offline_adapter(url, PagesInHand({}))
     except PageNeeded:
         return None
     except Exception:
-        # Adapters take addresses apart by position and fail in any way on one that is shaped otherwise.
+        # Adapters split addresses by position and raise any exception for an address of another form.
         return None
 
 
@@ -58,16 +58,16 @@ def _ref(adapter: Any) -> FicRef | None:
 
 
 def _id(adapter: Any, site: str) -> str:
-    """FanFicFare's id where it is a number of the whole site; else the address decides.
+    """FanFicFare's id if it is a number that is unique on the site; else an id made from the address.
 
-    Elsewhere ids are words, which two authors may use, or numbers of one of several archives, or known
-    only from the page.
+    Other ids are words, which two authors may use, or numbers of one of several archives, or known only
+    from the page.
     """
     story_id = str(adapter.story.getMetadata("storyId") or "")
     is_whole_site = site == _bare(urlsplit(adapter.url).netloc) == _bare(str(adapter.getConfigSection()))
     if is_whole_site and story_id.isascii() and story_id.isdecimal():
         return story_id
-    # The section's address lacks titles, where those may change.
+    # The section's address leaves out titles, which may change.
     place = str(adapter.get_section_url(adapter.url)).partition("://")[2]
     digest = sha256(_bare(place).encode()).hexdigest()[:12]
     return f"{story_id}-{digest}" if _SAFE_ID.fullmatch(story_id) else f"h{digest}"

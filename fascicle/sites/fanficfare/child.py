@@ -1,6 +1,6 @@
-"""A child process: reads requests, answers each with facts, a page it wants, or why it cannot.
+"""A child process: reads requests, answers each with facts, with the page it needs, or with an error.
 
-A line of JSON each way. The parent starts it with `python -m fascicle.sites.fanficfare.child`.
+Each is a line of JSON. The parent starts it with `python -m fascicle.sites.fanficfare.child`.
 """
 
 import base64
@@ -19,7 +19,7 @@ from fascicle.sites.fanficfare.offline import (
     silent_adapters,
 )
 
-# The parent cuts off sooner; this is for the case that there is no parent any more.
+# The parent ends a reading sooner; this limit is for a process whose parent is gone.
 _GRACE_SECONDS = 5.0
 
 
@@ -61,7 +61,7 @@ def read_work(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """Its class tells FanFicFare's own exceptions from its accidents."""
+    """The error as JSON. `failed` is its class if it is one of FanFicFare's own exceptions, else None."""
     if not isinstance(error, Exception):
         raise error
     known = type(error).__module__ == "fanficfare.exceptions"

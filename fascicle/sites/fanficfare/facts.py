@@ -1,4 +1,4 @@
-"""What an adapter found out about a work, as plain values (in the child)."""
+"""The facts that an adapter found about a work, as plain values (in the child)."""
 
 from datetime import date, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from fascicle.sites.sanitise import sanitised_html
 
-# Nobody tags that much: a page that does is broken, or means harm.
+# No work has more tags: such a page is broken or hostile.
 _MOST_ENTRIES = 500
 _LONGEST_ENTRY = 1000
 _LONGEST_SUMMARY = 50_000
@@ -19,7 +19,7 @@ def facts_of(story: Any) -> dict[str, Any]:
     facts |= {name: _text(story.getMetadata(name, removeallentities=True)) for name in _WORDS}
     described = str(story.getMetadata("description") or "")[:_LONGEST_SUMMARY]
     facts["description"] = sanitised_html(described) or ""
-    # From the number, not from the text: that has commas, and what a configuration puts around it.
+    # The raw number, because the text has commas and what a configuration adds.
     facts["numChapters"] = _text(story.getMetadataRaw("numChapters"))
     facts["datePublished"] = _day(story.getMetadataRaw("datePublished"))
     facts["dateUpdated"] = _day(_updated(story))
@@ -27,7 +27,7 @@ def facts_of(story: Any) -> dict[str, Any]:
 
 
 def is_at_home(url: str, adapter: Any) -> bool:
-    """Whether an address is on the adapter's site: one of its domains, or below one; no port, no user."""
+    """Is the address on the adapter's site: one of its domains or a subdomain, without port and user?"""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     domains = {str(name).lower().removeprefix("www.") for name in adapter.getAcceptDomains()}
@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 def _updated(story: Any) -> Any:
-    """FanFicFare puts today where a page tells no date."""
+    """The update's date; FanFicFare uses the current date if a page has none."""
     updated = story.getMetadataRaw("dateUpdated")
     return None if updated == story.getMetadataRaw("dateCreated") else updated
 

@@ -1,4 +1,4 @@
-"""A work as we keep it, from the facts an adapter found."""
+"""Makes our model of a work from the facts that an adapter found."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic import Fic, FicCode, FicRef, SeriesPart
-from fascicle.sites.plain_text import plain_line
+from fascicle.domain.fics.fic import Fic, FicCode, FicRef, SeriesPart
+from fascicle.domain.plain_text import plain_line
 
 _SERIES = re.compile(r"(?P<title>.+?)\s*\[(?P<part>\d{1,6})(?:\.\d+)?\]", re.DOTALL)
 _COMPLETE = frozenset({"complete", "completed", "finished", "one-shot", "oneshot"})
@@ -16,7 +16,7 @@ _COMPLETE = frozenset({"complete", "completed", "finished", "one-shot", "oneshot
 
 def fic_of(ref: FicRef, facts: Mapping[str, Any]) -> Fic:
     title, authors = plain_line(facts["title"]), _lines(facts["author"])
-    # Adapters call a work without an author anonymous: with none at all, the page was something else.
+    # Adapters call a missing author anonymous, so a page without any author is not a work.
     if not title or not authors:
         raise PermanentError(
             FicCode.PARSER_BROKEN, f"The page at {ref.url} shows no work: it has no title or no author."
@@ -57,7 +57,7 @@ def _number(text: str) -> int | None:
 
 
 def _complete(status: str) -> bool | None:
-    """None where the page does not tell. Abandoned, on hiatus, in progress: all are not complete."""
+    """None if the page does not tell. Abandoned, on hiatus and in progress all mean not complete."""
     return None if not status.strip() else status.strip().lower() in _COMPLETE
 
 

@@ -1,6 +1,6 @@
-"""What a child of FanFicFare's may not do on top of what no parsing process may: change files.
+"""The additional restriction of FanFicFare's child processes: they may not change files.
 
-A child handles pages strangers wrote with a parser of 107 sites: it gets no more than it needs.
+A child reads untrusted pages with parsers for 107 sites, so it gets no more rights than it needs.
 """
 
 import os
@@ -22,7 +22,7 @@ _MEMORY = 512 << 20
 
 
 def shut_files() -> None:
-    """After it is loaded, so that Python can keep what it compiled."""
+    """Call it after FanFicFare is loaded, so that Python can store its compiled files."""
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _FILES or (event == "open" and _is_writing(arguments)):

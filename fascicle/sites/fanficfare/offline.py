@@ -1,4 +1,4 @@
-"""FanFicFare's adapters on pages in hand: what is not in hand is asked for, never fetched."""
+"""FanFicFare's adapters on given pages: a missing page is requested from the caller, never fetched."""
 
 import logging
 from collections.abc import Mapping
@@ -7,16 +7,16 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-# The archive's list of categories costs a request; on this answer the adapter takes the list it carries.
+# Wattpad's list of categories would cost a request; on an error the adapter uses its built-in list.
 _DISPENSABLE = frozenset({"https://www.wattpad.com/api/v3/categories"})
-# What adapters append to say that an adult reads, which a browser's address may lack.
+# Parameters that adapters append to confirm an adult reader; a browser's address may lack them.
 _CONSENT = frozenset({"view_adult", "ageconsent", "warning", "adult", "skip_warning"})
 _LOGIN = frozenset({"login", "login.php", "login_check_static", "signin", "sign_in", "token_dispenser.json"})
 _KEPT_IN_ORDER = ("ships", "category", "characters", "genre", "warnings", "freeformtags", "fandoms")
 _SETTINGS = "\n".join(
     [
         "[overrides]",
-        # As everywhere in Fascicle: whoever submits a work answers for reading it.
+        # As everywhere in Fascicle, the submitter is responsible for reading the work.
         "is_adult:true",
         "sort_ships:false",
         "include_images:false",
@@ -30,7 +30,7 @@ _SETTINGS = "\n".join(
 
 
 class PageNeeded(BaseException):
-    """Not an Exception: adapters catch those, and go on without the page."""
+    """It is no Exception, because adapters catch those and continue without the page."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -38,7 +38,7 @@ class PageNeeded(BaseException):
 
 
 class FormNeeded(PageNeeded):
-    """The adapter wants to send a form, which nobody does for it."""
+    """The adapter wants to send a form, which is not supported."""
 
 
 class LoginNeeded(PageNeeded):
@@ -46,9 +46,9 @@ class LoginNeeded(PageNeeded):
 
 
 class PagesInHand:
-    """Answers an adapter's requests; the first it cannot answer stays on record in `needed`.
+    """Answers an adapter's requests; `needed` keeps the first request that it cannot answer.
 
-    Some adapters swallow even a BaseException and carry on with half a work, hence the record.
+    It is kept because some adapters catch even a BaseException and continue with half a work.
     """
 
     def __init__(self, pages: Mapping[str, bytes], saved: bytes | None = None) -> None:
@@ -99,13 +99,13 @@ def offline_adapter(url: str, pages: PagesInHand) -> Any:
     configuration.read_string(_SETTINGS)
     fetcher = Fetcher(configuration.getConfig, configuration.getConfigList)
     fetcher.request = pages.request
-    # FanFicFare's own opens the network on a miss, whatever it is configured to cache.
+    # FanFicFare's own fetcher opens the network for a missing page, whatever its cache settings are.
     configuration.get_fetcher = lambda make_new=False: fetcher
     return adapters.getAdapter(configuration, url)
 
 
 def silent_adapters() -> Any:
-    """FanFicFare's registry of sites. It takes half a second to load, and then logs all it does to stderr."""
+    """FanFicFare's registry of sites, without its log to stderr. It takes half a second to load."""
     from fanficfare import adapters
 
     logger = logging.getLogger("fanficfare")
@@ -121,7 +121,7 @@ def same_page(one: str, other: str) -> bool:
 
 
 def _spelling(url: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-    """An address without what differs between browsers and adapters."""
+    """An address without the parts that differ between browsers and adapters."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.").removeprefix("m.")
     query = sorted((name, value) for name, value in parse_qsl(parts.query) if name.lower() not in _CONSENT)

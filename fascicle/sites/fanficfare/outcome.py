@@ -1,15 +1,15 @@
-"""What a child's failure means for the one who asked: FanFicFare's exceptions in our codes."""
+"""Translates a child's failure into our errors: FanFicFare's exceptions with our codes."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.fic import FicCode, FicRef
-from fascicle.sites.plain_text import plain_line
+from fascicle.domain.fics.fic import FicCode, FicRef
+from fascicle.domain.plain_text import plain_line
 
 _LOGIN = ("FailedToLogin", "AccessDenied", "NeedTimedOneTimePassword")
-# Not the address of the challenge's script: ordinary pages carry that one, too.
+# Without the address of the challenge's script, because ordinary pages contain it too.
 _CHALLENGE = re.compile(
     rb"<title>\s*(?:Just a moment\.\.\.|Attention Required! \| Cloudflare)|_cf_chl_opt", re.IGNORECASE
 )
@@ -19,7 +19,7 @@ _RETRY_SECONDS = 60.0
 
 
 def challenge_in(body: bytes) -> bool:
-    """Whether this is the page that asks a browser to prove itself, instead of the work."""
+    """Is this a page that checks for a browser, instead of the work?"""
     return _CHALLENGE.search(body[:_HEAD]) is not None
 
 
@@ -81,7 +81,7 @@ def page_missing(ref: FicRef, url: str) -> PermanentError:
 
 
 def _not_shown(ref: FicRef, said: str) -> FascicleError:
-    """The one exception for all that adapters read off a page; its words tell more."""
+    """Adapters raise this exception for all kinds of messages on a page; its text tells them apart."""
     if "revealed soon" in said:
         return PermanentError(FicCode.UNREVEALED, f"{ref.url} is part of a challenge and not revealed yet.")
     if "permission" in said:
@@ -92,7 +92,7 @@ def _not_shown(ref: FicRef, said: str) -> FascicleError:
 
 
 def _status(ref: FicRef, status: Any, said: str) -> FascicleError:
-    """An error page that a site serves as if all were well, and that an adapter recognised."""
+    """An error page that a site serves with a good status and that an adapter has recognised."""
     if status in (404, 410):
         return PermanentError(FicCode.NOT_FOUND, f"{ref.site} has no work at {ref.url}.", http_status=status)
     if status == 429:

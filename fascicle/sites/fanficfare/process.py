@@ -1,4 +1,4 @@
-"""Child processes, from the parent's side: started when needed, ended when they take too long or wear out."""
+"""Child processes, from the parent's side: started when needed, ended when they take too long or are worn."""
 
 import asyncio
 import json
@@ -9,19 +9,19 @@ from contextlib import suppress
 from typing import Any
 
 from fascicle.domain.errors import PermanentError, RetryableError
-from fascicle.domain.fic import FicCode
+from fascicle.domain.fics.fic import FicCode
 from fascicle.sandbox.idle_children import IdleChildren
 from fascicle.sandbox.lockdown import bare_environment
 
 CHILD = "fascicle.sites.fanficfare.child"
-# Adapters leak soups; a fresh process costs half a second.
+# Adapters leak parsed pages, so a process is replaced after so many; a new one costs half a second.
 _MOST_ASKS = 200
 _START_SECONDS = 60.0
 _LARGEST_ANSWER = 4 << 20
 
 
 class TooSlow(Exception):
-    """A page took longer than it may."""
+    """A page took longer than allowed."""
 
 
 class Child:
@@ -31,7 +31,7 @@ class Child:
 
     @classmethod
     async def start(cls, module: str) -> "Child":
-        """It loads FanFicFare: not ready yet."""
+        """Start the process. It still has to load FanFicFare before it is ready."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-s", "-m", module),
             stdin=asyncio.subprocess.PIPE,
@@ -40,7 +40,7 @@ class Child:
             cwd=os.sep,
             env=bare_environment(),
             limit=_LARGEST_ANSWER,
-            # Ctrl-C is for the parent, which finishes what is under way.
+            # Ctrl-C reaches only the parent, which finishes the work in progress.
             start_new_session=True,
         )
         return cls(process)
@@ -67,7 +67,7 @@ class Child:
             raise TooSlow from None
 
     async def end(self) -> None:
-        """At once: a child has nothing to lose. Reading to the end of its output frees the pipes."""
+        """Kill it at once: a child has no data to save. Reading its output to the end frees the pipes."""
         self.kill()
         await self._process.communicate()
 
@@ -101,7 +101,7 @@ class Child:
 
 
 class Children:
-    """At most `most` at a time, each asked one thing at a time; none before the first is needed."""
+    """At most `most` processes, each with one request at a time. They start when they are needed."""
 
     def __init__(self, most: int, module: str) -> None:
         self._module = module
@@ -126,7 +126,7 @@ class Children:
             return answer
 
     async def close(self) -> None:
-        """Whoever waits for a busy child sees its end, and clears it away."""
+        """Kill all children. The caller that waits for a busy child sees its end and discards it."""
         self._closed = True
         busy = self._all.difference(self._idle)
         for child in busy:

@@ -1,4 +1,4 @@
-"""FanFicFare as the rest of Fascicle sees it: pages in, a work out, or the page that is wanted next."""
+"""FanFicFare for the rest of Fascicle: it takes pages and returns a work, or the page that it needs next."""
 
 import base64
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic import Fic, FicCode, FicRef
+from fascicle.domain.fics.fic import Fic, FicCode, FicRef
 from fascicle.sites.fanficfare import outcome
 from fascicle.sites.fanficfare.fic import fic_of
 from fascicle.sites.fanficfare.process import CHILD, Children, TooSlow
@@ -47,11 +47,11 @@ class FanFicFare:
         await self.close()
 
     async def close(self) -> None:
-        """Ends all processes at once; who waits for one gets a retryable error."""
+        """Ends all processes at once; a caller that waits for one gets a retryable error."""
         await self._children.close()
 
     async def read(self, ref: FicRef, pages: Mapping[str, bytes]) -> Fic | PageWanted:
-        """The work; or the page FanFicFare wants next, to be added to `pages` under that very address."""
+        """The work, or the page that FanFicFare needs next: add it to `pages` under exactly that address."""
         self._check(ref, *pages.values())
         answer = await self._ask(ref, {"pages": {url: _encoded(body) for url, body in pages.items()}})
         wanted = answer.get("wanted")
@@ -64,7 +64,7 @@ class FanFicFare:
         return PageWanted(wanted)
 
     async def read_saved(self, ref: FicRef, body: bytes) -> Fic:
-        """The work, from the page a person saved in a browser."""
+        """The work, from a page that a person saved in a browser."""
         self._check(ref, body)
         answer = await self._ask(ref, {"pages": {}, "saved": _encoded(body)})
         if "wanted" in answer:

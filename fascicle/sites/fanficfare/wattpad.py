@@ -1,9 +1,9 @@
-"""Wattpad: a part's address does not say which story it belongs to; the site does."""
+"""Wattpad: a part's address does not name its story, so the site is asked for it."""
 
 import json
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.fic import FicCode
+from fascicle.domain.fics.fic import FicCode
 
 
 def wattpad_lookup_url(part_id: str) -> str:

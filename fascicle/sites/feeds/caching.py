@@ -1,4 +1,4 @@
-"""What a site asks of who reads its feed: when to come back."""
+"""When a site wants its feed to be read again."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _NOT_KEPT = re.compile(r"\bno-(?:cache|store)\b", re.IGNORECASE)
 
 def patience_seconds(headers: Mapping[str, str], ttl_seconds: int | None, *, now: datetime) -> int | None:
     """The longest time that Retry-After, cache headers or the feed's own ttl ask for; None: none does."""
-    from fascicle.runtime.answers import retry_after  # the processes that read feeds do without HTTP
+    from fascicle.net.answers import retry_after  # not needed in the processes that read feeds
 
     named = {name.lower(): value for name, value in headers.items()}
     asked = (retry_after(named), _kept(named, now), ttl_seconds)
@@ -22,7 +22,7 @@ def patience_seconds(headers: Mapping[str, str], ttl_seconds: int | None, *, now
 
 
 def _kept(headers: Mapping[str, str], now: datetime) -> float | None:
-    """How long a cache may keep the answer. `max-age` takes the place of `Expires`."""
+    """How long a cache may keep the answer. `max-age` goes before `Expires`."""
     control = headers.get("cache-control", "")
     if _NOT_KEPT.search(control):
         return None

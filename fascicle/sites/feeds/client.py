@@ -1,4 +1,4 @@
-"""Fetching feeds, and finding the feed behind whatever address a person has."""
+"""Fetches feeds, and finds the feed for any address that a person gives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from fascicle.domain.errors import FascicleError, MustWait, PermanentError, RetryableError
-from fascicle.domain.feed import Entry, FeedLink, ParsedFeed
+from fascicle.domain.feeds.feed import Entry, FeedLink, ParsedFeed
 from fascicle.domain.gate import GatePolicy
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.net.http import Gated, HttpClient
 from fascicle.sites.feeds.caching import patience_seconds
 from fascicle.sites.feeds.reader import FeedReader
 from fascicle.sites.feeds.youtube import youtube_feed, youtube_page
 
-# So many of the feeds that a page points at are tried.
+# So many of the feeds that a page links to are tried.
 _MOST_LINKS = 3
-# What a ban says to a feed reader is not "later": it will be refused at the next look, too.
+# For feeds these are permanent errors: a site that bans us will refuse the next look too.
 _BANS = ("blocked", "challenge")
-# Where a feed usually is.
+# The usual paths of a feed.
 _PLACES = ("feed", "rss.xml", "atom.xml", "index.xml")
 
 
@@ -48,7 +48,7 @@ class Fetched:
         return self.headers.get("last-modified")
 
     def patience(self, ttl_seconds: int | None = None) -> int | None:
-        """For how long the site asks not to be asked again."""
+        """How long the site wants us to wait before the next look."""
         return patience_seconds(self.headers, ttl_seconds, now=datetime.now(UTC))
 
 
@@ -72,7 +72,7 @@ class Feeds:
         return urlsplit(url).hostname or ""
 
     def address_of(self, url: str) -> str:
-        """The feed's address where it can be told without asking: a YouTube channel's, say."""
+        """The feed's address if it is known without a request, as for a YouTube channel; else `url`."""
         return youtube_feed(url, self._youtube) or url
 
     async def fetch(self, url: str, *, etag: str | None = None, last_modified: str | None = None) -> Fetched:
@@ -83,7 +83,7 @@ class Feeds:
                 raise PermanentError(wait.code, wait.message, http_status=wait.http_status) from wait
             raise
         except PermanentError as error:
-            # YouTube's feeds are missing for hours at a time, all of them.
+            # All of YouTube's feeds are missing for hours at times.
             if error.code == "not_found" and self._is_youtube(url):
                 raise RetryableError("unavailable", error.message, http_status=error.http_status) from error
             raise
@@ -96,11 +96,11 @@ class Feeds:
         return await self._reader.read(body, url=url, content_type=content_type)
 
     async def harmless(self, entry: Entry) -> Entry:
-        """An entry that was kept as its feed had it, with harmless HTML."""
+        """An unsanitised entry from a dead letter, with harmless HTML."""
         return await self._reader.harmless(entry)
 
     async def find(self, url: str) -> Found:
-        """The feed at an address, or the one that the page there points at."""
+        """The feed at an address, or the feed that the page there links to."""
         address = self.address_of(url)
         page = youtube_page(address, self._youtube)
         if page is not None:
@@ -147,7 +147,7 @@ class Feeds:
 
 
 def guesses(url: str) -> list[str]:
-    """A few places to look when the page says nothing."""
+    """A few addresses to try if the page links to no feed."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return []

@@ -1,11 +1,11 @@
-"""Feeds that a page points at. Parses: only for a parsing process."""
+"""Finds feeds that a page links to. It parses: use it only in a parsing process."""
 
 import re
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from fascicle.domain.feed import FeedLink
+from fascicle.domain.feeds.feed import FeedLink
 from fascicle.sites.feeds.fields import line, web_address
 from fascicle.sites.markup_guards import would_take_minutes
 
@@ -18,7 +18,7 @@ _TYPES = {
     "application/xml": 2,
     "text/xml": 2,
 }
-# WordPress' own and other interfaces that speak JSON about the page, but are no feeds.
+# APIs of WordPress and others that describe the page in JSON, but are no feeds.
 _NO_FEED = re.compile(r"/wp-json/|oembed|/api/|manifest", re.IGNORECASE)
 _COMMENTS = re.compile(r"comment|kommentar|commentaire", re.IGNORECASE)
 _FEED_PATH = re.compile(
@@ -29,7 +29,7 @@ _MOST = 20
 
 
 def feed_links(html: bytes, *, url: str) -> list[FeedLink]:
-    """What the page at `url` offers, the best first; nothing of a page no browser could show."""
+    """The feeds of the page at `url`, the best first; none for a page that no browser could show."""
     if would_take_minutes(html):
         return []
     tree = LexborHTMLParser(html)
@@ -48,7 +48,7 @@ def _base(tree: LexborHTMLParser, url: str) -> str:
 
 
 def _declared(tree: LexborHTMLParser, base: str) -> list[FeedLink]:
-    """In the order of the page, but comments last, and what may be something else after what is not."""
+    """In the page's order, but feeds of comments last, and vague types after the certain ones."""
     found = [link for node in tree.css("link[href][rel]") if (link := _declared_link(node, base))]
     return sorted(found, key=lambda link: (_is_about_comments(link), _TYPES[link.type]))
 

@@ -1,4 +1,4 @@
-"""A feed's bytes as text that a strict parser takes: decoded, and without what XML forbids."""
+"""Makes text for a strict parser from a feed's bytes: decoded, and without characters that XML forbids."""
 
 import codecs
 import re
@@ -19,7 +19,7 @@ _WIDE_STARTS = (
 )
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _HTTP_CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-# Encodings that say one thing and mean its superset.
+# Names of encodings that usually mean a superset.
 _SUPERSETS = {
     **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii", "iso_8859-1"), "cp1252"),
     **dict.fromkeys(("gb2312", "gbk", "gb_2312-80", "x-gbk"), "gb18030"),
@@ -31,7 +31,7 @@ _SUPERSETS = {
     "x-mac-roman": "mac-roman",
 }
 _SEVEN_BIT = ("iso-2022", "hz", "utf-7")
-# Python knows stranger ones, which no feed is written in (`unicode_escape`, `punycode`).
+# Python also knows encodings that no feed is written in (`unicode_escape`, `punycode`).
 _KNOWN = re.compile(
     r"(?:cp|windows-|iso-?8859|iso-2022|koi8|gb|big5|euc|mac|hz|utf-?[78]|johab|tis)[a-z0-9_-]*"
 )
@@ -52,7 +52,7 @@ PAGE_ROOTS = frozenset({"html", "head", "body"})
 
 
 def decoded(body: bytes, content_type: str | None) -> str:
-    """The text. What is valid UTF-8 is UTF-8, whatever it says: nothing else looks like it by chance."""
+    """The text. Valid UTF-8 is read as UTF-8 whatever is declared: no other text is valid by chance."""
     for mark, encoding in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
@@ -71,7 +71,7 @@ def decoded(body: bytes, content_type: str | None) -> str:
 
 
 def _declared(body: bytes, content_type: str | None) -> list[str]:
-    """What the server says, then what the document says."""
+    """The encodings that are declared: by the server first, then by the document."""
     served = _HTTP_CHARSET.search(content_type or "")
     written = _XML_ENCODING.match(body)
     names = [served[1].lower()] if served else []
@@ -81,7 +81,7 @@ def _declared(body: bytes, content_type: str | None) -> list[str]:
 
 
 def _best_of_a_bad_lot(body: bytes) -> str:
-    """UTF-8 with a few broken letters (cut in two, mostly), or else what old Windows programs wrote."""
+    """UTF-8 with a few broken letters, most of them cut in two, or else the old encoding of Windows."""
     text = body.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     letters = sum(len(run) for run in _LETTERS.findall(text))
@@ -89,22 +89,22 @@ def _best_of_a_bad_lot(body: bytes) -> str:
 
 
 def prepared(text: str) -> tuple[str, str]:
-    """The root's name, lower case and without prefix ("" behind rubbish), and the document from its root on.
+    """The root's name, lower case and without prefix ("" after garbage), and the document from its root on.
 
-    The DOCTYPE is gone, and with it all entities: bombs are made of them.
+    The DOCTYPE is removed, and with it all entities, which allow XML bombs.
     """
     clean = _FORBIDDEN.sub("", text)
     start = root_start(clean)
     root = _ROOT.match(clean, start)
     name = root[2].lower() if root else ""
-    # Warnings of the site's own programs often stand before the feed.
+    # Sites often print warnings of their own programs before the feed.
     if name not in FEED_ROOTS | PAGE_ROOTS and (later := _FEED_START.search(clean, start)):
         name, start = "", later.start()
     return name, _DECLARATION + _with_known_entities(clean[start:])
 
 
 def root_start(text: str) -> int:
-    """Where the prolog (declaration, comments, DOCTYPE) ends."""
+    """The position after the prolog (declaration, comments, DOCTYPE)."""
     at = 0
     while part := _PROLOG.match(text, at):
         at = _end_of(part[0].upper(), text, part)
@@ -133,7 +133,7 @@ def _after(mark: str, text: str, start: int, *, then: str = "") -> int:
 
 
 def _with_known_entities(text: str) -> str:
-    """Every `&` means something without a DTD. CDATA stays as it is."""
+    """Makes every `&` valid without a DTD. CDATA stays as it is."""
     if "&" not in text:
         return text
     parts = _CDATA.split(text)
@@ -156,7 +156,7 @@ def _known(reference: re.Match[str]) -> str:
 
 
 def without_prefix(text: str) -> str | None:
-    """The document with its entries' namespace prefix taken off; None if they have none."""
+    """The document without its entries' namespace prefix; None if they have none."""
     found = _PREFIXED_ENTRY.search(text)
     if found is None:
         return None

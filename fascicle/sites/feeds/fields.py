@@ -1,4 +1,4 @@
-"""Single fields of feeds, of whatever format: each comes out clean or not at all."""
+"""Single fields of feeds of any format: each result is clean or None."""
 
 import html
 import re
@@ -8,16 +8,16 @@ from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from fascicle.domain.instants import instant, mail_date
-from fascicle.sites.plain_text import plain_line
+from fascicle.domain.plain_text import plain_line
 
 _Raw = TypeVar("_Raw")
 LONGEST_HTML = 200_000
 _LONGEST_URL = 2048
-# Of markup and all, before it is looked at: some of it takes the square of its length.
+# A line with its markup is cut to this length before it is read: some markup takes quadratic time.
 _LONGEST_LINE = 4000
 _MOST_CATEGORIES = 20
 _LONGEST_CATEGORY = 100
-# Epoch zero and its time zones, 1980 and other dates of clocks that were never set.
+# Earlier dates, such as 1970 or 1980, come from clocks that were never set.
 _EARLIEST = datetime(1990, 1, 2, tzinfo=UTC)
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 _FUTURE = timedelta(days=2)
@@ -33,12 +33,12 @@ _ABSOLUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#")
 
 
 def line(text: object, *, longest: int = 1000) -> str:
-    """One line of plain text; "" for what is none."""
+    """One line of plain text; "" for a value that is no text."""
     return plain_line(html.unescape(text[:_LONGEST_LINE]), longest=longest) if isinstance(text, str) else ""
 
 
 def html_of(text: object, *, plain: bool = False) -> str | None:
-    """HTML, cut where it is endless; plain text is made such."""
+    """HTML, cut to a length; plain text becomes HTML."""
     if not isinstance(text, str) or not text.strip():
         return None
     if plain:
@@ -85,13 +85,13 @@ def first_address(addresses: Iterable[object], base: str) -> str | None:
 
 
 def believable(moment: datetime | None, now: datetime) -> datetime | None:
-    """The time in UTC, unless no entry can be of that time."""
+    """The time in UTC; None if no entry can have that time."""
     utc = instant(moment)
     return utc if utc is not None and _EARLIEST <= utc <= now + _FUTURE else None
 
 
 def time_of(text: object) -> datetime | None:
-    """RFC 3339, as JSON feeds should have it, or RFC 2822, as some do."""
+    """A time in RFC 3339, as JSON feeds should have, or in RFC 2822, as some have."""
     if not isinstance(text, str):
         return None
     try:
@@ -101,7 +101,7 @@ def time_of(text: object) -> datetime | None:
 
 
 def duration(text: object) -> int | None:
-    """Seconds, of seconds, MM:SS or HH:MM:SS."""
+    """Seconds, from seconds, MM:SS or HH:MM:SS."""
     if isinstance(text, int | float) and not isinstance(text, bool):
         return int(text) if 0 < text <= _LONGEST_DURATION else None
     if not isinstance(text, str):
@@ -117,7 +117,7 @@ def duration(text: object) -> int | None:
 
 
 def media_type(declared: object, url: str) -> str | None:
-    """`audio/…` or `video/…`, as declared or as the address ends; None: neither."""
+    """`audio/…` or `video/…`, as declared or by the address's ending; None: neither."""
     kind = declared.strip().lower() if isinstance(declared, str) else ""
     if kind.startswith(("audio/", "video/")):
         return kind[:100]
@@ -136,7 +136,7 @@ def is_image(declared: object, url: object) -> bool:
 
 
 def newest(entries: list[_Raw], most: int, when: Callable[[_Raw], datetime | None]) -> list[_Raw]:
-    """At most that many, in their order: the latest where they are dated, else the first."""
+    """At most that many, in their order: the latest ones if they have dates, else the first ones."""
     if len(entries) <= most:
         return entries
     dates = [when(entry) or _LONG_AGO for entry in entries]

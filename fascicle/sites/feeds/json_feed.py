@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from fascicle.domain.canonical_url import provider_id
-from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
+from fascicle.domain.feeds.canonical_url import provider_id
+from fascicle.domain.feeds.feed import Entry, FeedKind, ParsedFeed
 from fascicle.sites.feeds import fields
 
 
 def loaded(text: str) -> Any:
-    """What the text says as JSON; None if it is none. Bare control characters are forgiven."""
+    """The text's value as JSON; None if it is not JSON. Unescaped control characters are accepted."""
     for load in (orjson.loads, lambda lax: json.loads(lax, strict=False)):
         try:
             return load(text)
@@ -30,7 +30,7 @@ def is_json_feed(document: Any) -> bool:
 
 
 def json_feed(document: Mapping[str, Any], *, url: str, now: datetime, most: int) -> ParsedFeed:
-    """The feed with its newest entries, not keyed yet."""
+    """The feed with its newest entries, which have no keys yet."""
     items = [item for item in document["items"] if isinstance(item, dict)]
     return ParsedFeed(
         kind=FeedKind.JSON,
@@ -74,7 +74,7 @@ def _time(item: Mapping[str, Any], now: datetime) -> datetime | None:
 
 
 def _id(value: object) -> str | None:
-    """A string, or a number as version 1 wants it read as one."""
+    """The id as a string; version 1 wants numbers to be read as strings."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value).strip() or None

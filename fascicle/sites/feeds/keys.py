@@ -1,7 +1,7 @@
 """Each entry's id within its feed: unique in the document, the same at every reading.
 
-Ids that the feed gives are used where they tell its entries apart; else the address, else the words. Neither
-the order of the entries nor other entries matter, except where one of them claims the same id.
+The feed's own ids are used if they are unique; else the address, else the words. Neither the order of the
+entries nor other entries matter, unless another entry has the same id.
 """
 
 import hashlib
@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from fascicle.domain.canonical_url import url_key
-from fascicle.domain.feed import Entry
+from fascicle.domain.feeds.canonical_url import url_key
+from fascicle.domain.feeds.feed import Entry
 
 _LONGEST = 300
 _START = 500
-# The BBC counts the versions of a story in its id: the story is the part before.
+# The BBC appends a version to a story's id; the story is the part before it.
 _VERSION = re.compile(r"(https?://[^#]+)#\d+")
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def with_keys(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries with their keys, in their order; exact duplicates are one, empty ones are none."""
+    """The entries with their keys, in their order, without exact duplicates and empty entries."""
     listed = _without_repeats([entry for entry in entries if not is_empty(entry)])
     keys = _keys(listed)
     claimed = Counter(keys)
@@ -35,7 +35,7 @@ def with_keys(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def is_empty(entry: Entry) -> bool:
-    """No id, no address, no words, not even a date: nothing that it could be known again by."""
+    """No id, address, words or date: nothing that it could be recognised by."""
     words = entry.title or entry.summary or entry.content
     return not (_guid(entry) or entry.url or words or entry.published_at)
 
@@ -50,7 +50,7 @@ def as_episode(entry: Entry, podcast: str) -> Entry:
 
 
 def _without_repeats(entries: list[Entry]) -> list[Entry]:
-    """The same id, address and title twice are one entry, of which the later version counts."""
+    """Entries with the same id, address and title are one; its latest version counts."""
     given = Counter(_guid(entry) for entry in entries)
     kept: dict[object, Entry] = {}
     for number, entry in enumerate(entries):
@@ -79,7 +79,7 @@ def _keys(entries: list[Entry]) -> list[str]:
 
 
 def _names(entries: list[Entry]) -> list[str | None]:
-    """The id that each entry has from its feed, where no other entry has it."""
+    """Each entry's id from its feed; None if another entry has the same one."""
     guids = [_guid(entry) for entry in entries]
     stories = [_without_version(guid) for guid in guids]
     given, told = Counter(guids), Counter(stories)

@@ -1,4 +1,4 @@
-"""What came instead of a feed, for people."""
+"""Describes for people a document that is no feed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A feed's bytes in, the feed out. Nothing is fetched: feedparser gets a stream, never an address."""
+"""Makes a feed from its bytes. Nothing is fetched: feedparser gets a stream, never an address."""
 
 import io
 import re
@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import FeedKind, ParsedFeed
+from fascicle.domain.feeds.feed import FeedKind, ParsedFeed
+from fascicle.domain.plain_text import storable
 from fascicle.domain.urls import place
 from fascicle.domain.xml_limits import has_endless_tag
 from fascicle.sites.feeds.document import FEED_ROOTS, PAGE_ROOTS, decoded, prepared, without_prefix
@@ -17,7 +18,6 @@ from fascicle.sites.feeds.keys import as_episode, is_empty, with_keys
 from fascicle.sites.feeds.not_a_feed import not_a_feed
 from fascicle.sites.feeds.thinning import thinned
 from fascicle.sites.feeds.xml_feed import podcast_guid, xml_feed
-from fascicle.sites.plain_text import storable
 
 _HEADERS = {"content-type": "application/xml; charset=utf-8"}
 _BLANKS = "\ufeff \t\r\n"
@@ -78,7 +78,7 @@ def _finished(read: ParsedFeed, *, podcast: str | None = None) -> ParsedFeed:
 
 
 def _storable(value: Any) -> Any:
-    """With all its strings such that JSON and the database take them."""
+    """The value with all strings changed so that JSON and the database accept them."""
     if isinstance(value, str):
         clean = storable(value)
         return value if clean == value else clean  # a StrEnum stays one
@@ -90,7 +90,7 @@ def _storable(value: Any) -> Any:
 
 
 def _best_reading(document: str) -> dict[str, Any]:
-    """Some feeds put a namespace prefix on all that is theirs: without it there may be more to find."""
+    """Some feeds put a namespace prefix on all their elements; without it, feedparser may find more."""
     found = _read(document)
     if found["entries"] or not (repaired := without_prefix(document)):
         return found
@@ -99,8 +99,8 @@ def _best_reading(document: str) -> dict[str, Any]:
 
 
 def _read(document: str) -> dict[str, Any]:
-    """What feedparser finds; it stumbles over some garbage, in which there is nothing then."""
-    import feedparser  # where a process of its own reads feeds, the worker never needs it
+    """Feedparser's result. It raises an error for some garbage; then the result is empty."""
+    import feedparser  # imported here, because the worker itself never needs it
 
     stream = io.BytesIO(document.encode("utf-8", "replace"))
     try:

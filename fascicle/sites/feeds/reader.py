@@ -1,7 +1,7 @@
 """Feeds read by a parsing process."""
 
 from fascicle.domain.errors import PermanentError
-from fascicle.domain.feed import Entry, FeedLink, ParsedFeed
+from fascicle.domain.feeds.feed import Entry, FeedLink, ParsedFeed
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sandbox.limits import CRASHED, TIMEOUT
 
@@ -14,9 +14,9 @@ class FeedReader:
         self._max_entries = max_entries
 
     async def read(self, body: bytes, *, url: str, content_type: str | None = None) -> ParsedFeed:
-        """The feed, with harmless HTML; a PermanentError where it is none, or takes too much time or memory.
+        """The feed with harmless HTML; a PermanentError if it is no feed or takes too much time or memory.
 
-        Where it is the HTML of its entries that takes too much, they are cut to plain text.
+        If the HTML of its entries takes too much, the entries are reduced to plain text.
         """
         try:
             return await self._read(body, url, content_type)
@@ -38,14 +38,14 @@ class FeedReader:
         )
 
     async def harmless(self, entry: Entry) -> Entry:
-        """An entry that was kept as its feed had it, with harmless HTML."""
+        """An unsanitised entry from a dead letter, with harmless HTML."""
         body = entry.model_dump_json().encode()
         return await self._sandbox.read(Reading.FEED_ENTRY, body, Entry, place=_ENTRY_OF_A_LETTER)
 
     async def links(self, page: bytes, *, url: str) -> list[FeedLink]:
-        """Feeds that the page at `url` points at, the best first."""
+        """Feeds that the page at `url` links to, the best first."""
         return await self._sandbox.read(Reading.FEED_LINKS, page, list[FeedLink], place=url, url=url)
 
     async def channels(self, page: bytes, *, url: str) -> list[str]:
-        """Of a page of YouTube's: the ids of channels it names, its own first."""
+        """The ids of the channels that a page of YouTube names, its own first."""
         return await self._sandbox.read(Reading.YOUTUBE_CHANNELS, page, list[str], place=url)

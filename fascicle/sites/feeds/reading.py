@@ -1,13 +1,13 @@
-"""A feed and its entries for storing, for a parsing process: read, then made harmless entry by entry."""
+"""Reads a feed for storing, in a parsing process: parses it, then sanitises its entries one by one."""
 
 import time
 
-from fascicle.domain.feed import Entry, ParsedFeed
-from fascicle.domain.feed_news import content_hash
+from fascicle.domain.feeds.feed import Entry, ParsedFeed
+from fascicle.domain.feeds.news import content_hash
 from fascicle.sites.feeds.parse import parse_feed
 from fascicle.sites.sanitise import plain_html, sanitised_article, would_grow
 
-# For all entries of a document together; the rest is cut to its words.
+# The limit for all entries of a document together; further entries are reduced to plain text.
 _SANITISING_SECONDS = 10.0
 _LONGEST_HTML = 8_000_000
 _GROWS = "its HTML would grow beyond measure"
@@ -17,7 +17,7 @@ _TOO_MUCH = "the document takes too long or becomes too long"
 def read_feed(
     body: bytes, *, url: str, content_type: str | None = None, max_entries: int = 5000, plain: str = ""
 ) -> ParsedFeed:
-    """The feed, with harmless HTML. `plain`: why no HTML of it is to be parsed, only its words are kept."""
+    """The feed with harmless HTML. `plain`: the reason to reduce all entries to plain text; empty: none."""
     feed = parse_feed(body, url=url, content_type=content_type, max_entries=max_entries)
     sanitiser = _Sanitiser(plain)
     entries = [sanitiser.harmless(entry) for entry in feed.entries]
@@ -25,7 +25,7 @@ def read_feed(
 
 
 def read_entry(body: bytes) -> Entry:
-    """One entry, as JSON, that was stored as its feed had it."""
+    """One unsanitised entry as JSON; returns it with harmless HTML."""
     return harmless_entry(Entry.model_validate_json(body))
 
 
@@ -34,7 +34,7 @@ def harmless_entry(entry: Entry) -> Entry:
 
 
 class _Sanitiser:
-    """An entry that cannot be sanitised is cut to its words and costs the others nothing."""
+    """Sanitises entries. An entry that cannot be sanitised is reduced to plain text, the others are not."""
 
     def __init__(self, plain: str = "") -> None:
         self._plain = plain

@@ -1,4 +1,4 @@
-"""Endless feeds, before they are parsed: a parser takes a minute for what nobody needs."""
+"""Shortens endless feeds before they are parsed: a parser would take a minute for unneeded entries."""
 
 import re
 from datetime import datetime
@@ -14,7 +14,7 @@ _UPDATED = re.compile(r"<(?:updated|modified)>([^<]{1,60})<", re.IGNORECASE)
 
 
 def thinned(document: str, most: int, now: datetime) -> tuple[str, int]:
-    """The document with its newest entries only, and how many it lost."""
+    """The document with its newest entries only, and the number of removed entries."""
     starts = _starts(document)
     if len(starts) <= most:
         return document, 0
@@ -25,13 +25,13 @@ def thinned(document: str, most: int, now: datetime) -> tuple[str, int]:
 
 
 def _starts(document: str) -> list[int]:
-    """Where entries begin: elements of one name, outside CDATA."""
+    """The positions where entries begin: elements of one name, outside CDATA."""
     found = [match for match in _ENTRY.finditer(document) if match[1]]
     return [match.start() for match in found if match[1] == found[0][1]]
 
 
 def _end(document: str, last: int) -> int:
-    """Where the last entry ends; the rest of the document, where it is cut off."""
+    """The position after the last entry; the end of the document if the entry is cut off."""
     closings = list(_CLOSING.finditer(document, last))
     return closings[-1].end() if closings else len(document)
 

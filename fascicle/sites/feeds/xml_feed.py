@@ -1,4 +1,4 @@
-"""RSS, RDF and Atom: what feedparser found, as a feed of ours."""
+"""RSS, RDF and Atom: makes our feed from feedparser's result."""
 
 import calendar
 import time
@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from fascicle.domain.canonical_url import provider_id
-from fascicle.domain.feed import Entry, FeedKind, ParsedFeed
+from fascicle.domain.feeds.canonical_url import provider_id
+from fascicle.domain.feeds.feed import Entry, FeedKind, ParsedFeed
 from fascicle.sites.feeds import fields
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -19,7 +19,7 @@ _YOUTUBE_FEED = ("youtube.com", "/feeds/videos.xml")
 
 
 def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime, most: int) -> ParsedFeed:
-    """The feed with its newest entries, not keyed yet. `itunes`: whether the channel itself has such tags."""
+    """The feed with its newest entries, without keys. `itunes`: the channel itself has iTunes tags."""
     channel, format_ = found["feed"], found.get("version") or "rss"
     read = _EntryReader(base=url, now=now, is_atom=format_.startswith("atom"))
     raw = fields.newest(found["entries"], most, read.time)
@@ -40,7 +40,7 @@ def xml_feed(found: Mapping[str, Any], *, itunes: bool, url: str, now: datetime,
 
 
 def _get(values: Mapping[str, Any], name: str) -> Any:
-    """As it stands there: feedparser's own `get` guesses and warns."""
+    """The value as it is, because feedparser's own `get` guesses and warns."""
     return dict.get(values, name) if isinstance(values, dict) else None
 
 
@@ -73,7 +73,7 @@ def _channel_image(channel: Mapping[str, Any], url: str) -> str | None:
 
 
 def _ttl(channel: Mapping[str, Any]) -> int | None:
-    """Seconds until another look is welcome."""
+    """The time in seconds after which the feed wants to be read again."""
     minutes = _number(_get(channel, "ttl"))
     if minutes:
         return min(60 * minutes, _DAY)
@@ -143,7 +143,7 @@ class _EntryReader:
         return self._time(raw, "published") or self._time(raw, "updated")
 
     def _url(self, raw: Mapping[str, Any], guid: str | None) -> str | None:
-        # FeedBurner's own addresses count clicks, and die.
+        # FeedBurner's own addresses count clicks and stop working one day.
         original = _get(raw, "feedburner_origlink")
         permanent = guid if guid and guid.startswith(("http://", "https://")) else None
         enclosures = (_get(link, "href") for link in _enclosures(raw))
@@ -151,7 +151,7 @@ class _EntryReader:
 
     def _time(self, raw: Mapping[str, Any], name: str) -> datetime | None:
         written, parsed = _get(raw, name), _get(raw, f"{name}_parsed")
-        seconds = _number(written)  # of UNIX, where feedparser sees a day of the year 1518
+        seconds = _number(written)  # UNIX seconds, which feedparser reads as a day of the year 1518
         if seconds is None and not isinstance(parsed, time.struct_time):
             return None
         try:
@@ -167,7 +167,7 @@ class _EntryReader:
 
     def _summary(self, raw: Mapping[str, Any]) -> str | None:
         detail = _get(raw, "summary_detail") or {}
-        # A description of YouTube's is plain text, of many lines.
+        # A description on YouTube is plain text of many lines.
         plain = {"type": "text/plain"} if _get(raw, "yt_videoid") else {}
         return self._html({**detail, **plain, "value": _get(raw, "summary")})
 

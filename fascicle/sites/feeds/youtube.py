@@ -1,9 +1,9 @@
-"""YouTube: what people paste, as the address of a feed, or of the page that names the channel."""
+"""YouTube: makes the address of a feed, or of a page that names the channel, from a pasted address."""
 
 import re
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
-from fascicle.domain.canonical_url import provider_id
+from fascicle.domain.feeds.canonical_url import provider_id
 
 _HOSTS = frozenset(
     {
@@ -19,7 +19,7 @@ _USER_PATH = re.compile(r"/user/([A-Za-z0-9_.-]{1,100})(?:/.*)?")
 _NAMED_PATH = re.compile(r"/(@[^/]{1,100}|c/[^/]{1,100})(?:/.*)?")
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _VIDEO_PATH = re.compile(r"/(?:shorts|embed|live|v)/([A-Za-z0-9_-]{11})/?")
-# The page's own channel first: pages also name the channels of what they recommend.
+# The page's own channel first: pages also name the channels of videos they recommend.
 _IN_PAGE = tuple(
     re.compile(pattern)
     for pattern in (
@@ -33,7 +33,7 @@ _IN_PAGE = tuple(
 
 
 def youtube_feed(url: str, base: str) -> str | None:
-    """The feed at `base` of a channel, playlist or user whose address says enough; None otherwise."""
+    """The feed at `base` if the address contains the channel, playlist or user; None otherwise."""
     parts = _youtube_parts(url, base)
     if parts is None:
         return None
@@ -43,7 +43,7 @@ def youtube_feed(url: str, base: str) -> str | None:
 
 
 def youtube_page(url: str, base: str) -> str | None:
-    """The page at `base` that says whose channel it is, for handles, names and videos; None otherwise."""
+    """The page at `base` that names the channel, for handles, names and videos; None otherwise."""
     parts = _youtube_parts(url, base)
     if parts is None:
         return None
@@ -54,13 +54,13 @@ def youtube_page(url: str, base: str) -> str | None:
 
 
 def channels_in_page(html: bytes) -> list[str]:
-    """The id of the channel whose page it is, or whose video it shows, before those that it may mean."""
+    """The ids of channels: first the page's own channel or its video's, then those that it may mean."""
     found = (pattern.search(html) for pattern in _IN_PAGE)
     return list(dict.fromkeys(match[1].decode("ascii") for match in found if match))
 
 
 def _youtube_parts(url: str, base: str) -> SplitResult | None:
-    """An address of YouTube's as if it were at its own host; `base` may be below some path elsewhere."""
+    """The parts of a YouTube address as on YouTube's own host; `base` may be a path on another host."""
     try:
         parts, home = urlsplit(url.strip()), urlsplit(base)
     except ValueError:
@@ -84,7 +84,7 @@ def _feed_parameter(path: str, query: dict[str, str]) -> tuple[str, str]:
         return "channel_id", channel[1]
     if user := _USER_PATH.fullmatch(path):
         return "user", user[1]
-    # A video watched within a playlist is that video.
+    # The address of a video within a playlist means the video.
     of_playlist = path in ("/playlist", "/embed/videoseries") or (path == "/watch" and "v" not in query)
     if of_playlist and _PLAYLIST.fullmatch(query.get("list", "")):
         return "playlist_id", query["list"]

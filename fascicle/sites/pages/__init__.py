@@ -1,4 +1,4 @@
-"""The pages that items lead to (I5): fetched, and read for what feeds leave out."""
+"""The pages that items link to (I5): fetched, and read for facts that feeds leave out."""
 
 from fascicle.sites.pages.client import Pages
 from fascicle.sites.pages.fetching import Page

@@ -1,17 +1,17 @@
-"""Fetching what items lead to: through a gate of its own for each host, apart from its feeds'."""
+"""Fetches pages that items link to: each host has a gate for pages, separate from its feeds' gate."""
 
 from typing import Any
 
-from fascicle.domain.ao3 import is_archive
+from fascicle.domain.feeds.item_page import OEmbed, PageMetadata, PageReading
+from fascicle.domain.fics.ao3 import is_archive
 from fascicle.domain.gate import GatePolicy
-from fascicle.domain.item_page import OEmbed, PageMetadata, PageReading
 from fascicle.domain.urls import page_host
-from fascicle.runtime.http import HttpClient
+from fascicle.net.http import HttpClient
 from fascicle.sandbox import Reading, Sandbox
 from fascicle.sites.pages.fetching import Page, PageFetcher, judge_page
 from fascicle.sites.pages.oembed import asking, parse_oembed, service_of, services
 
-# More does not make it surer.
+# A longer text does not make the result more certain.
 _ENOUGH_FOR_A_LANGUAGE = 5_000
 
 
@@ -32,32 +32,32 @@ class Pages:
         self._services = services(youtube=youtube, spotify=spotify, soundcloud=soundcloud)
 
     def oembed_address(self, url: str) -> str | None:
-        """Where to ask about it, if it is at a service that says more than its pages do."""
+        """The oEmbed address to ask, if the page is at a service whose oEmbed says more than its pages."""
         service = service_of(url, self._services)
         return None if service is None else asking(service, url)
 
     def has_page(self, url: str) -> bool:
-        """Whether a look at the page itself is worth it: YouTube's are huge, and ask for consent; AO3's feeds
-        say all that its pages do, and whoever waits for a fic would wait for each look."""
+        """Is it worth reading the page itself? YouTube's pages are huge and ask for consent. AO3's feeds say
+        all that its pages do, and each look would delay the fics that wait for AO3's gate."""
         if is_archive(page_host(url)):
             return False
         service = service_of(url, self._services)
         return service is None or service.name != "youtube"
 
     async def fetch(self, url: str) -> Page:
-        """The page, its redirects followed. What refuses us is permanent: no inbox waits for a picture."""
+        """The page after redirects. A refusal is permanent, because no inbox waits for a picture."""
         service = service_of(url, self._services)
         return await self._fetcher.fetch(url if service is None else service.rebased(url))
 
     async def embedded(self, address: str) -> OEmbed:
-        """What the service at that address of its oEmbed says."""
+        """The service's answer at its oEmbed address."""
         answer = await self._http.send("GET", address, self._fetcher.gate_of(address), judge=judge_page)
         return parse_oembed(answer.body, url=address)
 
     async def read(
         self, page: Page | None, *, with_text: bool, declared_language: str | None, feed_text: str
     ) -> PageReading:
-        """What there is to know of a page; without one, the language of the feed's own text."""
+        """The facts of a page; without a page, the language of the feed's own text."""
         body, url = (page.body, page.url) if page else (b"", "")
         request: dict[str, Any] = {
             "content_type": page.content_type if page else None,
@@ -65,7 +65,7 @@ class Pages:
             "declared_language": declared_language,
             "feed_text": feed_text[:_ENOUGH_FOR_A_LANGUAGE],
         }
-        if not body and declared_language is not None:  # nothing that a parser would be needed for
+        if not body and declared_language is not None:  # nothing to parse
             return PageReading(
                 metadata=PageMetadata(url=url, content_type=page.content_type) if page else None
             )

@@ -1,4 +1,4 @@
-"""Pages through gates of their hosts, redirects followed: each hop passes its host's gate and the guard."""
+"""Fetches pages and follows redirects: each hop passes its host's gate and the guard."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,40 +7,40 @@ from urllib.parse import urljoin
 from fascicle.domain.errors import PermanentError, UsageError
 from fascicle.domain.gate import GatePolicy
 from fascicle.domain.urls import parse_http_url, place
-from fascicle.runtime.answers import Answer, raise_for_status
-from fascicle.runtime.http import Gated, HttpClient
+from fascicle.net.answers import Answer, raise_for_status
+from fascicle.net.http import Gated, HttpClient
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HOPS = 6
 _HTML = ("text/html", "application/xhtml+xml")
-# Redirects are followed at once; these gates are short.
+# Redirects are followed within the same call, because the waits at these gates are short.
 _HOP_PATIENCE = 20.0
-# `Accept` as browsers send it: some sites answer others with JSON, or not at all.
+# `Accept` as browsers send it: some sites answer other clients with JSON or not at all.
 _HEADERS = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"}
 
 
 @dataclass(frozen=True)
 class Page:
     url: str
-    """Where it was in the end."""
+    """The address after redirects."""
     content_type: str | None
     body: bytes
-    """Empty if it is not wanted: what else there is behind an address is not read."""
+    """Empty if the content type is not wanted: other documents are not read."""
 
 
 def media_type(content_type: str | None) -> str:
-    """`text/html` of `Text/HTML; charset=utf-8`; empty if nothing is said."""
+    """`text/html` of `Text/HTML; charset=utf-8`; empty if there is none."""
     return (content_type or "").partition(";")[0].strip().lower()
 
 
 def is_html(headers: Mapping[str, str]) -> bool:
-    """A page that does not say what it is may be one."""
+    """Can it be HTML? An answer without a content type may be a page."""
     kind = media_type(headers.get("content-type"))
     return not kind or kind in _HTML
 
 
 class PageFetcher:
-    """`purpose` begins the names of its gates, so that one purpose does not hold up another."""
+    """Its gates' names begin with `purpose`, so that one purpose does not delay another."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class PageFetcher:
         self._is_wanted = is_wanted
 
     async def fetch(self, url: str) -> Page:
-        """The page, its redirects followed. What refuses us is permanent: the next visit is no better."""
+        """The page after redirects. A refusal is permanent, because the next request would be refused too."""
         target = url
         for hop in range(_HOPS):
             answer = await self._get(target, patience_seconds=_HOP_PATIENCE if hop else None)
@@ -85,7 +85,7 @@ class PageFetcher:
 
 
 def judge_page(answer: Answer) -> None:
-    """Who wants to see a browser, or a login, gets no second visit: it says nothing about the host's load."""
+    """A page that wants a browser or a login is a permanent error: it says nothing about the host's load."""
     if answer.headers.get("cf-mitigated") == "challenge" or _is_challenge(answer):
         raise PermanentError(
             "challenge", f"{answer.place} wants to see a browser.", http_status=answer.status

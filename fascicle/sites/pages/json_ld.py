@@ -1,4 +1,4 @@
-"""JSON-LD of a page: the one thing it is about, among breadcrumbs, publishers and advertisements."""
+"""Finds a page's subject in its JSON-LD, among breadcrumbs, publishers and advertisements."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 _MOST_SCRIPTS = 20
 _LONGEST_SCRIPT = 300_000
 _MOST_THINGS = 200
-# Endings, since there are a dozen kinds of articles and postings.
+# Endings of types, because there are a dozen kinds of articles and postings.
 _ABOUT = (
     "Article",
     "Posting",
@@ -30,7 +30,7 @@ def main_thing(tree: LexborHTMLParser) -> Thing:
 
 
 def kind_of(thing: Thing) -> str | None:
-    """What it is, if it is something to read, watch or hear."""
+    """Its type, if it is something to read, watch or hear."""
     kinds = thing.get("@type")
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if isinstance(kind, str) and kind.endswith(_ABOUT):
@@ -39,7 +39,7 @@ def kind_of(thing: Thing) -> str | None:
 
 
 def name_of(value: Any) -> str | None:
-    """Of a person or an organisation, however it is written: a string, a thing, a list of either."""
+    """The name of a person or an organisation, given as a string, a thing or a list of either."""
     for one in value if isinstance(value, list) else [value]:
         name = one.get("name") if isinstance(one, dict) else one
         if isinstance(name, str) and name.strip() and "://" not in name:
@@ -48,7 +48,7 @@ def name_of(value: Any) -> str | None:
 
 
 def addresses_of(value: Any) -> Iterator[Any]:
-    """Of pictures: strings, things with an address, lists of either."""
+    """The addresses of pictures, given as strings, things with an address, or lists of either."""
     for one in value if isinstance(value, list) else [value]:
         yield (one.get("url") or one.get("contentUrl") or one.get("@id")) if isinstance(one, dict) else one
 
@@ -57,7 +57,7 @@ def _things(tree: LexborHTMLParser) -> Iterator[Thing]:
     waiting: list[Any] = []
     for script in tree.css('script[type="application/ld+json"]')[:_MOST_SCRIPTS]:
         waiting.append(_parsed(script.text()))
-    # Breadth first, and only so many: a page may nest them as it likes.
+    # Breadth first and limited, because a page may nest them without end.
     for _ in range(_MOST_THINGS):
         if not waiting:
             return
@@ -70,7 +70,7 @@ def _things(tree: LexborHTMLParser) -> Iterator[Thing]:
 
 
 def _parsed(script: str) -> Any:
-    """Line breaks within strings, which JSON forbids, are common."""
+    """Not strict, because line breaks within strings, which JSON forbids, are common."""
     try:
         return json.loads(script[:_LONGEST_SCRIPT], strict=False)
     except (ValueError, RecursionError):

@@ -1,19 +1,19 @@
-"""The language of a text, worked out from its letters: for items where nobody says it."""
+"""Detects the language of a text from its letters, for items without a declared language."""
 
 import functools
 import threading
 from collections import Counter
 from typing import Any
 
-from fascicle.domain.item_words import count_words
+from fascicle.domain.feeds.item_words import count_words
 
-# With less, or less sure, it is a guess; four Chinese characters carry about as much as one word.
+# With fewer words or less certainty the result is only a guess; two Chinese characters count as one word.
 _FEWEST_WORDS = 20
 _SUREST = 0.8
-# More does not make it surer.
+# A longer text does not make the result more certain.
 _ENOUGH = 5_000
 _MOST_PIECES = 30
-# Near enough to be taken for each other.
+# Languages so similar that they are mistaken for each other.
 _KIN = (
     frozenset({"no", "nb", "nn", "da"}),
     frozenset({"hr", "bs", "sr", "sh"}),
@@ -27,10 +27,10 @@ _one_at_a_time = threading.Lock()
 
 
 def language_of(text: str) -> str | None:
-    """An ISO 639 code, or None when unsure. Blocks: call in a thread.
+    """An ISO 639 code, or None if it is not certain. Blocks: call it in a thread.
 
-    The first call loads a model that takes a second and 100 MB of memory; there is none where feeds and pages
-    declare their languages.
+    The first call loads a model, which takes a second and 100 MB of memory. If feeds and pages declare their
+    languages, there is no call.
     """
     if not _is_enough(text[:_ENOUGH]):
         return None
@@ -40,7 +40,7 @@ def language_of(text: str) -> str | None:
 
 
 def agreed_language(text: str, declared: str | None) -> str | None:
-    """ISO 639-1: what the page declares if its text agrees, else what most of the text is in. Blocks."""
+    """ISO 639-1: the declared language if the text agrees, else the language of most of the text. Blocks."""
     said = declared if declared is not None and len(declared) == 2 else None
     found = main_language(text)
     if found is None or said is None:
@@ -49,7 +49,7 @@ def agreed_language(text: str, declared: str | None) -> str | None:
 
 
 def main_language(text: str) -> str | None:
-    """The language of the greater part: a quotation, or a note in another, may stand first."""
+    """The language of most of the text: it may begin with a quotation or a note in another language."""
     shares: Counter[str] = Counter()
     for piece in _pieces(text):
         if language := language_of(piece):
@@ -63,7 +63,7 @@ def _is_enough(text: str) -> bool:
 
 
 def _pieces(text: str) -> list[str]:
-    """Paragraphs, put together until there is enough to judge, from all over the text."""
+    """Samples from the whole text: paragraphs joined until each sample is long enough."""
     pieces, piece = [], ""
     for line in text.splitlines():
         piece += f"{line}\n"

@@ -1,4 +1,4 @@
-"""The main text of a page. Parses: only for a parsing process."""
+"""The main text of a page. It parses: use it only in a parsing process."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _SHORTEST_TEXT = 80
 
 
 def page_text(html: bytes, url: str, content_type: str | None = None) -> str | None:
-    """The page's main text, a paragraph a line; None: none to speak of."""
+    """The page's main text, one paragraph per line; None: there is hardly any."""
     body = beginning_of_page(html)
     if would_take_minutes(body):
         return None
@@ -25,14 +25,14 @@ def page_text(html: bytes, url: str, content_type: str | None = None) -> str | N
 
 
 def beginning_of_page(html: bytes) -> bytes:
-    """As much of a page as is read: so many bytes, and so many tags."""
+    """The part of a page that is read, limited in bytes and tags."""
     parts = html[:LONGEST_PAGE].split(b"<", _MOST_MARKS + 1)
     return b"<".join(parts[: _MOST_MARKS + 1])
 
 
 def extracted(page: Any, url: str, **options: Any) -> str:
-    """What trafilatura takes for the main text of a page, given as HTML or as a tree; empty: none."""
-    # Half a second to import, so only where pages are read.
+    """Trafilatura's main text of a page, given as HTML or as a tree; empty: none."""
+    # The import takes half a second, so it is done only where pages are read.
     from trafilatura import extract
 
     return (

@@ -1,11 +1,11 @@
-"""What a page says about itself: Open Graph, Twitter cards, JSON-LD, plain HTML; the first usable of each."""
+"""A page's metadata from Open Graph, Twitter cards, JSON-LD and plain HTML; the first usable value counts."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
-from fascicle.domain.item_page import PageMetadata, primary_language
+from fascicle.domain.feeds.item_page import PageMetadata, primary_language
 from fascicle.sites.markup import tree_of
 from fascicle.sites.markup_guards import would_take_minutes
 from fascicle.sites.pages import values
@@ -35,7 +35,7 @@ _TIMES = (
 
 
 def page_metadata(html: bytes, *, url: str, content_type: str | None) -> PageMetadata:
-    """`url` is what relative addresses are relative to. A page that could not be parsed raises."""
+    """`url` is the base of relative addresses. Raises for a page that cannot be parsed."""
     tree = tree_of(decoded(html, content_type).encode(), url, is_garbage=would_take_minutes)
     meta, thing = _meta(tree), main_thing(tree)
     links = _links(tree, url)
@@ -83,7 +83,7 @@ def _meta(tree: LexborHTMLParser) -> _Meta:
 
 
 def _links(tree: LexborHTMLParser, url: str) -> dict[str, str]:
-    """The canonical address, the picture and the oEmbed answer that the page points at."""
+    """The canonical address, the picture and the oEmbed address that the page links to."""
     found: dict[str, str] = {}
     for link in tree.css("link[rel][href]")[:_MOST_TAGS]:
         rels = (link.attributes.get("rel") or "").lower().split()
@@ -144,7 +144,7 @@ def _image(meta: _Meta, thing: Thing, links: dict[str, str], url: str) -> str | 
 
 
 def _duration(meta: _Meta, thing: Thing) -> int | None:
-    # `timeRequired` of an article is what it takes to read, of an episode its length.
+    # `timeRequired` of an article is its reading time, of an episode its length.
     required = thing.get("timeRequired") if kind_of(thing) == "PodcastEpisode" else None
     return _first([thing.get("duration"), required, *meta.all(*_DURATIONS)], values.duration)
 

@@ -1,4 +1,4 @@
-"""oEmbed: three services that are asked instead of their pages, and what any such answer says."""
+"""oEmbed: three services that are asked instead of their pages, and the reading of their answers."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 
 from fascicle.domain.errors import RetryableError
-from fascicle.domain.item_page import OEmbed
+from fascicle.domain.feeds.item_page import OEmbed
 from fascicle.domain.urls import place
 from fascicle.sites.pages import values
 
@@ -22,23 +22,23 @@ _YOUTUBE_HOSTS = (
 )
 _YOUTUBE_PATHS = re.compile(r"/(watch|playlist|(shorts|live|embed|v)/[\w-]+/?)", re.ASCII)
 _SPOTIFY_PATHS = re.compile(r"/(intl-[a-z-]+/)?(track|album|playlist|artist|show|episode)/[A-Za-z0-9]+/?")
-# Somebody's sound or set; one segment is a person.
+# A user's sound or set; a path of one segment is the user.
 _SOUNDCLOUD_PATHS = re.compile(r"/[\w-]+/(sets/)?[\w-]+/?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service at its own address, and at the one it is asked at."""
+    """A service: its own hosts, and the base address that we ask."""
 
     name: str
     base: str
     hosts: tuple[str, ...]
     paths: re.Pattern[str]
     short_hosts: tuple[str, ...] = ()
-    """Whose every address is something to embed."""
+    """Hosts on which every address can be embedded."""
 
     def path_of(self, url: str) -> str | None:
-        """The path of an address of the service; None: it is another's."""
+        """The path of an address of the service; None: it is not the service's."""
         if url.startswith(f"{self.base}/"):
             return urlsplit(url).path.removeprefix(urlsplit(self.base).path)
         parts = urlsplit(url)
@@ -51,7 +51,7 @@ class Service:
         return path is not None and self.paths.fullmatch(path) is not None
 
     def rebased(self, url: str) -> str:
-        """The address where the service is asked (a simulator, a mirror of one's own)."""
+        """The same address below our base address (a simulator, a mirror)."""
         path, query = self.path_of(url), urlsplit(url).query
         if path is None or url.startswith(f"{self.base}/"):
             return url
@@ -72,7 +72,7 @@ def services(*, youtube: str, spotify: str, soundcloud: str) -> tuple[Service, .
 
 
 def service_of(url: str, known: tuple[Service, ...]) -> Service | None:
-    """The service that can be asked about what is at the address."""
+    """The service that can be asked about the address."""
     try:
         return next((service for service in known if service.embeds(url)), None)
     except ValueError:  # no address at all
@@ -80,7 +80,7 @@ def service_of(url: str, known: tuple[Service, ...]) -> Service | None:
 
 
 def oembed_address(url: str, *, youtube: str, spotify: str, soundcloud: str) -> str | None:
-    """Where one of the three is asked about an address of its own; None for any other."""
+    """The oEmbed address for an address of one of the three services; None for any other."""
     service = service_of(url, services(youtube=youtube, spotify=spotify, soundcloud=soundcloud))
     return None if service is None else asking(service, url)
 
@@ -90,7 +90,7 @@ def asking(service: Service, url: str) -> str:
 
 
 def parse_oembed(body: bytes, *, url: str) -> OEmbed:
-    """The parts worth keeping. The HTML it offers is not: nobody else's markup is stored."""
+    """The fields to keep. The answer's HTML is dropped, because other people's markup is not stored."""
     said = _object(body, url)
     return OEmbed(
         type=values.line(said.get("type"), longest=40),

@@ -1,10 +1,10 @@
-"""All that is read off a page at once, for a process of its own: strangers' HTML is parsed nowhere else."""
+"""Reads all facts of a page at once, in a parsing process: untrusted HTML is parsed nowhere else."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 from fascicle.domain.errors import FascicleError
-from fascicle.domain.item_page import PageMetadata, PageReading, StepError
+from fascicle.domain.feeds.item_page import PageMetadata, PageReading, StepError
 
 T = TypeVar("T")
 
@@ -18,9 +18,9 @@ def read_page(
     declared_language: str | None,
     feed_text: str,
 ) -> PageReading:
-    """Its metadata; its text if wanted; a language, of the longest text, where nobody declares one. Blocks.
+    """The page's metadata, its text if wanted, and a detected language if none is declared. Blocks.
 
-    An empty body is no page, or none of ours to read. What a parser stumbles over costs only its own part.
+    An empty body means that there is no page, or none to read. A parser that crashes loses only its own part.
     """
     reading = PageReading()
     if body:

@@ -13,7 +13,7 @@ _INLINE = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
 
 
 def text_of_html(html: str | None) -> str:
-    """The words of a feed's HTML, a paragraph a line."""
+    """The words of a feed's HTML, one paragraph per line."""
     without = _INLINE.sub("", _BLOCK.sub("\n", _without_comments((html or "")[:LONGEST_TEXT])))
     lines = (" ".join(line.split()) for line in entities.unescape(without).splitlines())
     return "\n".join(line for line in lines if line)

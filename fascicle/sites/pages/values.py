@@ -1,15 +1,15 @@
-"""Values of unknown origin in pages and in what services answer, made fit to keep."""
+"""Cleans values of unknown origin, from pages and from services' answers, for storing."""
 
 import re
 from datetime import datetime
 from typing import Any
 
+from fascicle.domain.plain_text import plain_line
 from fascicle.sites import fields
-from fascicle.sites.plain_text import plain_line
 
 LONGEST_LINE = 500
 LONGEST_DESCRIPTION = 2000
-# Ten days: whatever is said to last longer is a mistake, or milliseconds.
+# Ten days: a longer duration is a mistake, or in milliseconds.
 _LONGEST_SECONDS = 864_000
 _ISO_DURATION = re.compile(
     r"P(?:(?P<days>\d{1,3})D)?(?:T(?:(?P<hours>\d{1,4})H)?(?:(?P<minutes>\d{1,5})M)?"
@@ -33,19 +33,19 @@ def description(value: Any) -> str | None:
 
 
 def address(value: Any, page: str) -> str | None:
-    """An absolute web address. Lone surrogates, which JSON may carry, are no characters."""
+    """An absolute web address. JSON may contain lone surrogates; such an address is refused."""
     found = fields.address(value, page)
     return found if found is not None and found.isprintable() else None
 
 
 def time(value: Any) -> datetime | None:
-    """An ISO time of this age: years that the calendar has but the web has not are how pages say none."""
+    """An ISO time between 1990 and 2100: pages use other years to say that there is none."""
     parsed = fields.time(value.strip() if isinstance(value, str) else None)
     return parsed if parsed is not None and 1990 <= parsed.year < 2100 else None
 
 
 def duration(value: Any) -> int | None:
-    """Seconds of `PT4M13S`, of `4:13` or of a number of them."""
+    """Seconds from `PT4M13S`, from `4:13` or from a number of seconds."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = int(value) if 0 < value <= _LONGEST_SECONDS else 0
     elif isinstance(value, str):

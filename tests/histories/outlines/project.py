@@ -94,4 +94,5 @@ def our_source(name: str) -> str | None:
 
 
 def our_workflow_modules() -> list[str]:
-    return [f"workflows.{path.stem}" for path in sorted((ROOT / "workflows").glob("[a-z]*.py"))]
+    files = sorted((ROOT / "workflows").rglob("[a-z]*.py"))
+    return [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]

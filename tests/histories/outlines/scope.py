@@ -82,7 +82,21 @@ class Scope:
                 return found.definition, Scope(self.project, found.module)
         if isinstance(expression, ast.Subscript):
             return self._element(expression)
+        if isinstance(expression, ast.Attribute):
+            return self._field(expression) or (expression, self)
         return expression, self
+
+    def _field(self, expression: ast.Attribute) -> "tuple[ast.expr, Scope] | None":
+        """A field of what a function makes: `ingest_job(…).workflow`."""
+        made, scope = self.meaning(expression.value)
+        callee = scope.callee(made.func) if isinstance(made, ast.Call) else None
+        if callee is None or callee.owner is not None or not isinstance(made, ast.Call):
+            return None
+        for node in ast.walk(callee.function.definition):
+            for keyword in getattr(getattr(node, "value", None), "keywords", []):
+                if isinstance(node, ast.Return) and keyword.arg == expression.attr:
+                    return scope.inside(callee, made).meaning(keyword.value)
+        return None
 
     def _element(self, expression: ast.Subscript) -> "tuple[ast.expr, Scope]":
         value, scope = self.meaning(expression.value)

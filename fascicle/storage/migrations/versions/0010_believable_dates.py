@@ -1,6 +1,6 @@
 """believable dates: a stranger's date outside 1900 to 2200, `-infinity` above all, becomes none
 
-Read back, `-infinity` has no time zone, and every comparison with it failed.
+`-infinity` is read back without a time zone, and every comparison with it failed.
 """
 
 from alembic import op
@@ -27,7 +27,3 @@ def upgrade() -> None:
         op.execute(
             f"update {table} set {column} = null where {column} < '1900-01-01' or {column} >= '2201-01-01'"
         )
-
-
-def downgrade() -> None:
-    """What the dates were is of no use to anyone."""

@@ -1,4 +1,4 @@
-"""discord interactions: which were answered lately, so that none is carried out twice"""
+"""discord interactions: the recently answered ones, so that none is carried out twice"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,7 +16,3 @@ def upgrade() -> None:
         sa.Column("taken_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_discord_interaction")),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("discord_interaction")

@@ -10,16 +10,10 @@ depends_on = None
 
 
 def upgrade() -> None:
+    # A source also notes when its running poll began (storage/series/source_loss.py).
     op.add_column("source", sa.Column("losses", sa.Integer(), nullable=False, server_default="0"))
     op.add_column("source", sa.Column("poll_begun_at", sa.DateTime(timezone=True), nullable=True))
+    # The parts that were skipped when the source's document was last read.
     op.add_column("source", sa.Column("note", sa.Text(), nullable=True))
     op.create_index("ix_source_suspected", "source", ["id"], postgresql_where=sa.text("losses > 0"))
     op.add_column("fic_job", sa.Column("losses", sa.Integer(), nullable=False, server_default="0"))
-
-
-def downgrade() -> None:
-    op.drop_column("fic_job", "losses")
-    op.drop_index("ix_source_suspected", "source")
-    op.drop_column("source", "note")
-    op.drop_column("source", "poll_begun_at")
-    op.drop_column("source", "losses")

@@ -1,0 +1,1 @@
+"""Activities of feeds, their items and inboxes."""

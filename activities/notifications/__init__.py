@@ -1,0 +1,1 @@
+"""Activities of messages to people."""

@@ -1,0 +1,1 @@
+"""Activities of what keeps an installation running."""

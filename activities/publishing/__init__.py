@@ -1,0 +1,1 @@
+"""Activities of posts, accounts and automations."""

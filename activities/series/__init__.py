@@ -1,0 +1,1 @@
+"""Activities of manga series, their sources and chapters."""

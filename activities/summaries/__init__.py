@@ -1,0 +1,1 @@
+"""Activities of pages that become summaries."""

@@ -1,0 +1,1 @@
+"""Rules of feeds, their items and inboxes."""

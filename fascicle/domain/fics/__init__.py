@@ -1,0 +1,1 @@
+"""Rules of the queue of fics."""

@@ -1,0 +1,1 @@
+"""Rules of manga series, their sources and chapters."""

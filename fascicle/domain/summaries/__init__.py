@@ -1,0 +1,1 @@
+"""Rules of pages that become summaries."""

@@ -1,0 +1,1 @@
+"""The HTTP client: gate, SSRF guard, caps."""

@@ -1,1 +1,0 @@
-"""What the code runs on: settings, HTTP, notifier, logs, metrics, the embedded servers."""

@@ -1,0 +1,1 @@
+"""Use cases of feeds, their items and inboxes."""

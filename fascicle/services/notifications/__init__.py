@@ -1,0 +1,1 @@
+"""Use cases of messages to people."""

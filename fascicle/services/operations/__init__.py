@@ -1,0 +1,1 @@
+"""Use cases of what keeps an installation running."""

@@ -1,0 +1,1 @@
+"""Use cases of manga series, their sources and chapters."""

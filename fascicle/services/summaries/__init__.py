@@ -1,0 +1,1 @@
+"""Use cases of pages that become summaries."""

@@ -1,0 +1,1 @@
+"""DeviantArt: publishing, the answers of its API, and connecting accounts."""

@@ -1,0 +1,1 @@
+"""WeebCentral: its pages, read in the sandbox."""

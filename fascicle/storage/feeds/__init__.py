@@ -1,0 +1,1 @@
+"""Rows of feeds, their items and inboxes."""

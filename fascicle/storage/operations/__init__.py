@@ -1,0 +1,1 @@
+"""Rows of what keeps an installation running."""

@@ -1,0 +1,1 @@
+"""Rows of posts, accounts and automations."""

@@ -1,0 +1,1 @@
+"""Rows of manga series, their sources and chapters."""

@@ -1,0 +1,1 @@
+"""Rows of pages that become summaries."""

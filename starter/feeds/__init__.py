@@ -1,0 +1,1 @@
+"""Commands for feeds, their items and inboxes."""

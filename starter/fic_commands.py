@@ -1,9 +1,0 @@
-"""All of `fascicle fic …`."""
-
-from starter import fic_queue, fic_rules
-from starter.fic import app
-
-__all__ = ["app"]
-
-fic_queue.add_to(app)
-app.add_typer(fic_rules.app, name="rules")

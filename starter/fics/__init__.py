@@ -1,0 +1,1 @@
+"""Commands for the queue of fics."""

@@ -1,0 +1,1 @@
+"""Commands for what keeps an installation running."""

@@ -1,0 +1,1 @@
+"""Commands for manga series, their sources and chapters."""

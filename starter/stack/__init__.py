@@ -1,0 +1,1 @@
+"""`fascicle up` and the demo."""

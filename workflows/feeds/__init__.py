@@ -1,0 +1,1 @@
+"""Workflows of feeds, their items and inboxes."""

@@ -1,0 +1,1 @@
+"""Workflows of what keeps an installation running."""

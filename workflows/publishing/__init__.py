@@ -1,0 +1,1 @@
+"""Workflows of posts, accounts and automations."""

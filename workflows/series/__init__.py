@@ -1,0 +1,1 @@
+"""Workflows of manga series, their sources and chapters."""
