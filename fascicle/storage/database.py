@@ -260,6 +260,12 @@ def check_is_known(version: str | None) -> None:
             f"The database is newer than this version of Fascicle (schema {version}, not {newest}): "
             "run the newer version, or restore a backup made by this one.",
         )
+    if version.isdecimal() and version < (oldest := min(known_versions())):
+        raise PermanentError(
+            "database_older",
+            f"The database is older than this version can upgrade (schema {version}, the oldest is {oldest}): "
+            "run `fascicle db upgrade` of an earlier version first.",
+        )
     raise PermanentError(
         "database_foreign",
         f"The database belongs to another program (its schema is {version!r}): give Fascicle one of its own.",

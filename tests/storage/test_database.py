@@ -50,6 +50,7 @@ async def test_upgrades_at_the_same_time_do_not_disturb_each_other(engine: Async
     ("version", "code", "words"),
     [
         ("9999", "database_newer", "newer than this version of Fascicle"),
+        ("0008", "database_older", "run `fascicle db upgrade` of an earlier version first"),
         ("2f1a9c0d7e55", "database_foreign", "another program"),
     ],
 )
