@@ -263,7 +263,7 @@ def check_is_known(version: str | None) -> None:
     if version.isdecimal() and version < (oldest := min(known_versions())):
         raise PermanentError(
             "database_older",
-            f"The database is older than this version can upgrade (schema {version}, the oldest is {oldest}): "
+            f"The database has schema {version}, and this version upgrades from {oldest} on: "
             "run `fascicle db upgrade` of an earlier version first.",
         )
     raise PermanentError(

@@ -121,6 +121,12 @@ async def check_is_ours(programs: PostgresPrograms, file: Path) -> None:
             f"{file} was written by a newer Fascicle (schema {version}, this one knows {newest_version()}). "
             "Install that version.",
         )
+    if version.isdecimal():
+        raise UsageError(
+            "database_older",
+            f"{file} has schema {version}, which this version can no longer upgrade. Restore it with an "
+            "earlier version and run its `fascicle db upgrade`.",
+        )
     raise UsageError("not_a_backup", f"{file} is a dump of another program's database (schema {version!r}).")
 
 

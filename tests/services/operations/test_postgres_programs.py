@@ -65,6 +65,7 @@ async def test_x1_what_is_replaced_is_replaced_whole_or_not_at_all(place: Place,
     ("change", "said"),
     [
         ("update alembic_version set version_num = '9999'", "newer Fascicle .schema 9999"),
+        ("update alembic_version set version_num = '0008'", "schema 0008, which this version can no longer"),
         (
             "update alembic_version set version_num = '0003f2a91b7c'",
             "another program's database .schema '0003f2a91b7c'",
@@ -73,7 +74,7 @@ async def test_x1_what_is_replaced_is_replaced_whole_or_not_at_all(place: Place,
         ("drop table logical_chapter cascade", "another database"),
     ],
 )
-async def test_x7_dumps_of_a_newer_version_and_of_others_are_refused(
+async def test_x7_dumps_of_newer_and_older_versions_and_of_others_are_refused(
     place: Place, tmp_path: Path, change: str, said: str
 ) -> None:
     file = tmp_path / "dump"
