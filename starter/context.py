@@ -1,6 +1,8 @@
 """Connects commands to the running stack, and turns their errors into exit codes."""
 
 import asyncio
+import functools
+import inspect
 import logging
 import os
 import sys
@@ -8,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from fascicle.temporal.tracing import Tracing
+
+P = ParamSpec("P")
 
 _UNDEFINED_TABLE = "42P01"
 # A stack publishes this if its keys are in its environment, which other shells do not see.
@@ -156,17 +160,29 @@ async def unchecked_client(settings: Settings) -> "Client":
 _tracing: "Tracing | None" = None
 
 
-def run(command: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
-    """Run a command's coroutine; print errors in one sentence: exit 2 for wrong usage, 1 for a failure.
+def command(function: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Makes a coroutine a command. Of errors it prints one sentence: exit 2 for wrong usage, 1 for a failure.
 
-    `as_json`: our own errors also as JSON on stdout, for programs that read nothing else.
+    With an option `as_json`, our own errors are also JSON on stdout, for programs that read nothing else.
     """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        _run(function, functools.partial(function, *args, **kwargs), as_json=bool(given.get("as_json")))
+
+    return call
+
+
+def _run(
+    function: Callable[..., Any], begin: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool
+) -> None:
     # A command prints its own results to stdout; only the worker needs a full log.
     configure_logs_at_first_use("ERROR", "console")
     logging.getLogger("apprise").setLevel(logging.CRITICAL)
     try:
-        with correlated(_correlation_id()), _traced(command):
-            asyncio.run(command())
+        with correlated(_correlation_id()), _traced(function):
+            asyncio.run(begin())
     except FascicleError as error:
         told = with_a_hint(error, doctor=True)
         _say(error.code, told, as_json)
@@ -206,7 +222,7 @@ def _correlation_id() -> str:
 
 
 @contextmanager
-def _traced(command: Callable[..., Any]) -> Iterator[None]:
+def _traced(function: Callable[..., Any]) -> Iterator[None]:
     global _tracing
     load_env_file()
     _tracing = _open_tracing()
@@ -214,10 +230,8 @@ def _traced(command: Callable[..., Any]) -> Iterator[None]:
         yield
         return
     try:
-        # `add.<locals>.command` of starter.series.source: never the arguments, which may be secrets.
-        with _tracing.span(
-            f"fascicle {command.__module__.rpartition('.')[2]} {command.__qualname__.partition('.')[0]}"
-        ):
+        # Never the arguments, which may be secrets.
+        with _tracing.span(f"fascicle {function.__module__.rpartition('.')[2]} {function.__name__}"):
             yield
     finally:
         _tracing.close(_LAST_SPANS_SECONDS)

@@ -12,7 +12,7 @@ from fascicle.domain.given_text import check_is_text
 from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.feeds import subscription as subscriptions
-from starter.context import reach, reading, run
+from starter.context import command, reach, reading
 from starter.feeds.named_feed import FeedRef, followed_feed, user_made
 from starter.lazy import LazyCommand, lazy_group
 from starter.notifications.user import check_name, user_named
@@ -55,7 +55,8 @@ _COLUMNS = (
 
 
 @app.command("subscribe")
-def subscribe(
+@command
+async def subscribe(
     url: Annotated[
         str, typer.Argument(metavar="URL", help="A feed, or a page that has one; a channel on YouTube.")
     ],
@@ -70,33 +71,30 @@ def subscribe(
     """Follow a feed. What it lists already is history, unless asked for with --backfill."""
     from fascicle.services.feeds import following as subscribing
 
-    async def command() -> None:
-        check_name(user)
-        own_title, own_folder = _line(title), _folder(folder)
-        async with reach() as r:
-            found = await subscribing.find_feed(r.dependencies, url, print_note, backfill=backfill)
-            user_id = await user_made(r.dependencies, user)  # only now: not for an address without a feed
-            done = await subscribing.subscribe(
-                r.dependencies,
-                r.client,
-                url,
-                user_id,
-                backfill=backfill,
-                title=own_title,
-                folder=own_folder,
-                feed=found,
-            )
-            row = await _subscription(r.dependencies, user_id, done.source_id)
-        _say_if_paused(row)
-        if as_json:
-            told = {"created": done.created, "subscribed": done.subscribed, "backfilled": done.backfilled}
-            print_json({"source_id": done.source_id, **told, **row})
-            return
-        word = "follows" if done.subscribed else "followed already:"
-        given = f"; {done.backfilled} of {row['items']} entries are in the inbox" if backfill else ""
-        print_line(f"{plain(user)} {word} [bold]{plain(row['title'])}[/] ({plain(row['kind'])}){given}")
-
-    run(command, as_json=as_json)
+    check_name(user)
+    own_title, own_folder = _line(title), _folder(folder)
+    async with reach() as r:
+        found = await subscribing.find_feed(r.dependencies, url, print_note, backfill=backfill)
+        user_id = await user_made(r.dependencies, user)  # only now: not for an address without a feed
+        done = await subscribing.subscribe(
+            r.dependencies,
+            r.client,
+            url,
+            user_id,
+            backfill=backfill,
+            title=own_title,
+            folder=own_folder,
+            feed=found,
+        )
+        row = await _subscription(r.dependencies, user_id, done.source_id)
+    _say_if_paused(row)
+    if as_json:
+        told = {"created": done.created, "subscribed": done.subscribed, "backfilled": done.backfilled}
+        print_json({"source_id": done.source_id, **told, **row})
+        return
+    word = "follows" if done.subscribed else "followed already:"
+    given = f"; {done.backfilled} of {row['items']} entries are in the inbox" if backfill else ""
+    print_line(f"{plain(user)} {word} [bold]{plain(row['title'])}[/] ({plain(row['kind'])}){given}")
 
 
 @app.command("unsubscribe")
@@ -117,70 +115,64 @@ def resume(feed: FeedRef, user: UserOption, as_json: AsJson = False) -> None:
     _change(feed, user, SubscriptionState.ACTIVE, "follows again", as_json)
 
 
-def _change(feed: str, user: str, state: SubscriptionState, word: str, as_json: bool) -> None:
+@command
+async def _change(feed: str, user: str, state: SubscriptionState, word: str, as_json: bool) -> None:
     from fascicle.services.feeds import following as subscribing
 
-    async def command() -> None:
-        async with reach() as r:
-            user_id = await user_named(r.dependencies, user)
-            row = await followed_feed(r.dependencies, user_id, user, feed)
-            if state is SubscriptionState.ACTIVE:
-                await subscribing.come_back(r.dependencies, r.client, user_id, row["id"])
-            else:
-                await subscribing.leave(r.dependencies, r.client, user_id, row["id"], state)
-        if as_json:
-            print_json({"source_id": row["id"], "title": row["title"], "user": user, "state": state})
+    async with reach() as r:
+        user_id = await user_named(r.dependencies, user)
+        row = await followed_feed(r.dependencies, user_id, user, feed)
+        if state is SubscriptionState.ACTIVE:
+            await subscribing.come_back(r.dependencies, r.client, user_id, row["id"])
         else:
-            print_line(f"{plain(user)} {word} {plain(row['title'])}")
-
-    run(command, as_json=as_json)
+            await subscribing.leave(r.dependencies, r.client, user_id, row["id"], state)
+    if as_json:
+        print_json({"source_id": row["id"], "title": row["title"], "user": user, "state": state})
+    else:
+        print_line(f"{plain(user)} {word} {plain(row['title'])}")
 
 
 @app.command("list")
-def list_feeds(
+@command
+async def list_feeds(
     user: Annotated[str | None, typer.Option("--user", help="Only this person's.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Who follows what, and how it goes."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            user_id = await _optional_user(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                rows = await subscriptions.listing(connection, user_id)
-        if as_json:
-            print_json(rows)
-            return
-        columns = _COLUMNS if user else ("user", *_COLUMNS)
-        print_table(columns, map(_shown, rows), empty="No feeds yet: fascicle feed subscribe URL --user NAME")
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        user_id = await _optional_user(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            rows = await subscriptions.listing(connection, user_id)
+    if as_json:
+        print_json(rows)
+        return
+    columns = _COLUMNS if user else ("user", *_COLUMNS)
+    print_table(columns, map(_shown, rows), empty="No feeds yet: fascicle feed subscribe URL --user NAME")
 
 
 @app.command("export")
-def export(
+@command
+async def export(
     user: Annotated[str | None, typer.Option("--user", help="Only this person's.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else stdout.")] = None,
 ) -> None:
     """The feeds as OPML 2.0, with their folders, for any other reader."""
     from fascicle.imports.feeds_opml import feeds_opml
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            user_id = await _optional_user(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                rows = await subscriptions.names(connection, user_id)
-        document = feeds_opml(rows)
-        if output is None:
-            sys.stdout.write(document.decode())
-            return
-        try:
-            output.write_bytes(document)
-        except OSError as error:
-            raise UsageError("wrong_usage", f"{output} cannot be written: {error.strerror}.") from error
-        print_line(f"{len({row['url'] for row in rows})} feeds are in {plain(output)}")
-
-    run(command)
+    async with reading() as dependencies:
+        user_id = await _optional_user(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            rows = await subscriptions.names(connection, user_id)
+    document = feeds_opml(rows)
+    if output is None:
+        sys.stdout.write(document.decode())
+        return
+    try:
+        output.write_bytes(document)
+    except OSError as error:
+        raise UsageError("wrong_usage", f"{output} cannot be written: {error.strerror}.") from error
+    print_line(f"{len({row['url'] for row in rows})} feeds are in {plain(output)}")
 
 
 def feeds_in_words(feeds: dict[str, int]) -> str:

@@ -22,7 +22,7 @@ from fascicle.storage.database import transaction
 from fascicle.storage.feeds import feed as feeds
 from fascicle.storage.feeds import feed_list
 from fascicle.storage.feeds import subscription as subscriptions
-from starter.context import Reach, reach, run
+from starter.context import Reach, command, reach
 from starter.feeds.named_feed import user_made
 from starter.fics.saved_page import content_of
 from starter.options import AsJson
@@ -54,7 +54,8 @@ class _Written:
     woken: set[str]
 
 
-def import_command(
+@command
+async def import_command(
     file: Annotated[Path, typer.Argument(metavar="OPML", help="What another reader exported.")],
     user: Annotated[
         str, typer.Option("--user", help="Who follows the feeds; made if there is no such user.")
@@ -64,21 +65,16 @@ def import_command(
 ) -> None:
     """Follow every feed of a list. Run it again to go on after an interruption; history is silent."""
 
-    async def command() -> None:
-        wanted = parse_feed_opml(content_of(file, most=_LARGEST, what="list of feeds"))
-        if not wanted:
-            raise UsageError(
-                "unusable_file", ". ".join([f"There are no feeds in {file}", *wanted.notes]) + "."
-            )
-        async with reach() as r:
-            user_id = await user_made(r.dependencies, user)
-            report = await import_feeds(r, wanted, user_id, watch=not no_wait)
-        if as_json:
-            print_json({**vars(report), "user": user, "notes": wanted.notes})
-        else:
-            _print(report, wanted.notes)
-
-    run(command, as_json=as_json)
+    wanted = parse_feed_opml(content_of(file, most=_LARGEST, what="list of feeds"))
+    if not wanted:
+        raise UsageError("unusable_file", ". ".join([f"There are no feeds in {file}", *wanted.notes]) + ".")
+    async with reach() as r:
+        user_id = await user_made(r.dependencies, user)
+        report = await import_feeds(r, wanted, user_id, watch=not no_wait)
+    if as_json:
+        print_json({**vars(report), "user": user, "notes": wanted.notes})
+    else:
+        _print(report, wanted.notes)
 
 
 async def import_feeds(r: Reach, wanted: Iterable[WantedFeed], user_id: str, *, watch: bool) -> FeedReport:

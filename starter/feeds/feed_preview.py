@@ -13,7 +13,7 @@ from fascicle.services.feeds.following import feed_address
 from fascicle.services.waiting import patiently
 from fascicle.sites.feeds.client import Feeds
 from fascicle.sites.feeds.reader import FeedReader
-from starter.context import effective_settings, run
+from starter.context import command, effective_settings
 from starter.fics.saved_page import content_of
 from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note, print_table
@@ -23,18 +23,16 @@ _SHOWN = ("id", "url", "title", "published_at", "author", "media_url", "duration
 _COLUMNS = ("title", "published_at", "author", "url")
 
 
-def preview(
+@command
+async def preview(
     feed: Annotated[str, typer.Argument(metavar="URL|FILE", help="A feed's or page's address, or a file.")],
     as_json: AsJson = False,
 ) -> None:
     """What a feed yields, or why it is none. Nothing is stored."""
 
-    async def command() -> None:
-        check_is_text(feed)
-        found = await (_fetched(feed) if _is_address(feed) else _saved(Path(feed)))
-        print_json(found) if as_json else _show(found)
-
-    run(command, as_json=as_json)
+    check_is_text(feed)
+    found = await (_fetched(feed) if _is_address(feed) else _saved(Path(feed)))
+    print_json(found) if as_json else _show(found)
 
 
 def _is_address(text: str) -> bool:

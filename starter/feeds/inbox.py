@@ -11,7 +11,7 @@ from fascicle.domain.summaries.request import Asked
 from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.feeds import inbox as inboxes
-from starter.context import database_only, reach, reading, run
+from starter.context import command, database_only, reach, reading
 from starter.feeds.named_feed import FeedOption, feed_named, user_or_only_one
 from starter.notifications.user import UserRef, user_named
 from starter.options import AsJson
@@ -28,7 +28,8 @@ _SEEN_COLUMNS = ("feed", "key", "first_seen_at", "last_seen_at")
 _LONGEST_TEXT = 3000
 
 
-def inbox(
+@command
+async def inbox(
     user: UserRef,
     state: Annotated[str, typer.Option(help="INBOX, BOOKMARKED, ARCHIVED or all.")] = ItemState.INBOX.value,
     feed: FeedOption = None,
@@ -37,41 +38,32 @@ def inbox(
 ) -> None:
     """What reached USER, newest first."""
 
-    async def command() -> None:
-        wanted = _state(state)
-        async with reading() as dependencies:
-            user_id = await user_named(dependencies, user)
-            source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
-            async with transaction(dependencies.engine) as connection:
-                rows = await inboxes.listing(
-                    connection, user_id, state=wanted, limit=limit, source_id=source_id
-                )
-        if as_json:
-            print_json(rows)
-            return
-        columns = _COLUMNS if wanted else ("state", *_COLUMNS)
-        shown = [{**row, "length": _length(row)} for row in rows]
-        print_table(
-            columns, shown, empty=f"Nothing there. What {user} follows: fascicle feed list --user {user}"
-        )
-
-    run(command, as_json=as_json)
+    wanted = _state(state)
+    async with reading() as dependencies:
+        user_id = await user_named(dependencies, user)
+        source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
+        async with transaction(dependencies.engine) as connection:
+            rows = await inboxes.listing(connection, user_id, state=wanted, limit=limit, source_id=source_id)
+    if as_json:
+        print_json(rows)
+        return
+    columns = _COLUMNS if wanted else ("state", *_COLUMNS)
+    shown = [{**row, "length": _length(row)} for row in rows]
+    print_table(columns, shown, empty=f"Nothing there. What {user} follows: fascicle feed list --user {user}")
 
 
 @app.command("show")
-def show(item: ItemId, user: UserOption = None, as_json: AsJson = False) -> None:
+@command
+async def show(item: ItemId, user: UserOption = None, as_json: AsJson = False) -> None:
     """All about one item, and where it was seen."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            person = await user_or_only_one(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                row = await inboxes.item(connection, item, person[0] if person else None)
-        if row is None:
-            raise _unknown([item])
-        print_json(row) if as_json else _show(row)
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        person = await user_or_only_one(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            row = await inboxes.item(connection, item, person[0] if person else None)
+    if row is None:
+        raise _unknown([item])
+    print_json(row) if as_json else _show(row)
 
 
 @app.command("bookmark")
@@ -93,7 +85,8 @@ def unread(items: ItemIds, user: UserOption = None, as_json: AsJson = False) -> 
 
 
 @app.command("summarize")
-def summarize_item(
+@command
+async def summarize_item(
     item: ItemId,
     user: UserOption = None,
     wait: WaitFlag = False,
@@ -102,40 +95,35 @@ def summarize_item(
 ) -> None:
     """Have the page behind an item summarised; the summary becomes the item's lead."""
 
-    async def command() -> None:
-        async with reach() as r:
-            person = await user_or_only_one(r.dependencies, user)
-            async with transaction(r.dependencies.engine) as connection:
-                row = await inboxes.item(connection, item, person[0] if person else None)
-            if row is None:
-                raise _unknown([item])
-            if not row["url"]:
-                raise UsageError("no_address", f"Item {item} leads nowhere: there is no page to summarise.")
-            asked = Asked(
-                url=row["url"],
-                user=person[1] if person else None,
-                refresh=refresh,
-                item_id=item,
-                wait_seconds=600 if wait else 0,
-            )
-            await submit(r, asked, as_json=as_json)
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        person = await user_or_only_one(r.dependencies, user)
+        async with transaction(r.dependencies.engine) as connection:
+            row = await inboxes.item(connection, item, person[0] if person else None)
+        if row is None:
+            raise _unknown([item])
+        if not row["url"]:
+            raise UsageError("no_address", f"Item {item} leads nowhere: there is no page to summarise.")
+        asked = Asked(
+            url=row["url"],
+            user=person[1] if person else None,
+            refresh=refresh,
+            item_id=item,
+            wait_seconds=600 if wait else 0,
+        )
+        await submit(r, asked, as_json=as_json)
 
 
-def _set_state(items: Sequence[int], user: str | None, state: ItemState, as_json: bool) -> None:
+@command
+async def _set_state(items: Sequence[int], user: str | None, state: ItemState, as_json: bool) -> None:
     wanted = list(dict.fromkeys(items))
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            name = await _changed(dependencies, wanted, user, state)
-        if as_json:
-            print_json({"user": name, "state": state, "items": wanted})
-        else:
-            listed = ", ".join(map(str, wanted))
-            print_line(f"{plain(name)}: {'items' if len(wanted) > 1 else 'item'} {listed} {state}")
-
-    run(command, as_json=as_json)
+    async with database_only() as dependencies:
+        name = await _changed(dependencies, wanted, user, state)
+    if as_json:
+        print_json({"user": name, "state": state, "items": wanted})
+    else:
+        listed = ", ".join(map(str, wanted))
+        print_line(f"{plain(name)}: {'items' if len(wanted) > 1 else 'item'} {listed} {state}")
 
 
 async def _changed(

@@ -11,7 +11,7 @@ from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.feeds import run as runs
 from fascicle.storage.series import source as sources
-from starter.context import Reach, reach, reading, run
+from starter.context import Reach, command, reach, reading
 from starter.feeds.named_feed import FeedOption, feed_named
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -25,7 +25,8 @@ _LOOK_EVERY_SECONDS = 0.2
 
 
 @app.command("list")
-def list_runs(
+@command
+async def list_runs(
     feed: FeedOption = None,
     failed: Annotated[
         bool, typer.Option("--failed", help="Only those that failed, whole or in part.")
@@ -35,62 +36,55 @@ def list_runs(
 ) -> None:
     """Looks at feeds, newest first."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
-            async with transaction(dependencies.engine) as connection:
-                rows = await runs.listing(connection, source_id=source_id, failed=failed, limit=limit)
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(_COLUMNS, map(_shown, rows), empty="No runs.")
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        source_id = (await feed_named(dependencies, feed))["id"] if feed is not None else None
+        async with transaction(dependencies.engine) as connection:
+            rows = await runs.listing(connection, source_id=source_id, failed=failed, limit=limit)
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_COLUMNS, map(_shown, rows), empty="No runs.")
 
 
 @app.command("show")
-def show(run_id: RunId, as_json: AsJson = False) -> None:
+@command
+async def show(run_id: RunId, as_json: AsJson = False) -> None:
     """One look: what it found, how long it took, what failed."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            row = await _run(dependencies, run_id)
-        if as_json:
-            print_json(row)
-            return
-        letters = row.pop("letters")
-        print_facts({name: value for name, value in row.items() if value is not None})
-        if letters:
-            print_line("")
-            print_table(("id", "kind", "job_key", "error_code", "state"), letters, empty="")
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        row = await _run(dependencies, run_id)
+    if as_json:
+        print_json(row)
+        return
+    letters = row.pop("letters")
+    print_facts({name: value for name, value in row.items() if value is not None})
+    if letters:
+        print_line("")
+        print_table(("id", "kind", "job_key", "error_code", "state"), letters, empty="")
 
 
 @app.command("replay")
-def replay(
+@command
+async def replay(
     run_id: RunId,
     wait: Annotated[float, typer.Option(help="Seconds to wait for what comes of it.", min=0, max=600)] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Read a run's document again; nothing is stored or delivered twice. Ends with 1 if it failed."""
 
-    async def command() -> None:
-        async with reach() as r:
-            row = await _run(r.dependencies, run_id)
-            done = await _replayed(r, row, wait)
-        if done is None:
-            print_note(f"Run {run_id} will be replayed; see `fascicle run list`.")
-            print_json({"replay_of": run_id, "outcome": None}) if as_json else None
-            return
-        if as_json:
-            print_json(done)
-        else:
-            print_line(f"run {run_id} is replayed as {done['id']}: {done['outcome']}, {plain(_found(done))}")
-        if done["outcome"] == "failed":
-            raise typer.Exit(1)
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        row = await _run(r.dependencies, run_id)
+        done = await _replayed(r, row, wait)
+    if done is None:
+        print_note(f"Run {run_id} will be replayed; see `fascicle run list`.")
+        print_json({"replay_of": run_id, "outcome": None}) if as_json else None
+        return
+    if as_json:
+        print_json(done)
+    else:
+        print_line(f"run {run_id} is replayed as {done['id']}: {done['outcome']}, {plain(_found(done))}")
+    if done["outcome"] == "failed":
+        raise typer.Exit(1)
 
 
 async def _run(dependencies: Dependencies, run_id: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.fics.fic import Blurb, Fic, FicKind, FicRef, SeriesPage
 from fascicle.domain.fics.fic_url import normal_form
-from starter.context import fail, run
+from starter.context import command, fail
 from starter.fics.saved_page import page_in, read_saved
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -42,7 +42,8 @@ def normalize(
 
 
 @app.command("preview")
-def preview(
+@command
+async def preview(
     file: Annotated[Path, typer.Argument(help="A page of the site, saved to a file.")],
     url: Annotated[str, typer.Option(help="The fic's address.")],
     as_json: AsJson = False,
@@ -50,17 +51,14 @@ def preview(
     """What a saved page yields, or which error. Nothing is stored, no site is asked."""
     ref = _meant(url, as_json)
 
-    async def command() -> None:
-        body = page_in(file)
-        try:
-            found = _facts(await read_saved(body, ref))
-        except UsageError:
-            raise
-        except FascicleError as error:
-            found = {"error_code": error.code, "error": error.message}
-        print_json(found) if as_json else _show(found)
-
-    run(command, as_json=as_json)
+    body = page_in(file)
+    try:
+        found = _facts(await read_saved(body, ref))
+    except UsageError:
+        raise
+    except FascicleError as error:
+        found = {"error_code": error.code, "error": error.message}
+    print_json(found) if as_json else _show(found)
 
 
 def other_sites(url: str) -> FicRef | None:

@@ -16,7 +16,7 @@ from fascicle.services.notifications.channels import check_is_allowed
 from fascicle.storage.database import transaction
 from fascicle.storage.fics import fic_view
 from fascicle.storage.series import library
-from starter.context import Reach, check_keys, reach, reading, run
+from starter.context import Reach, check_keys, command, reach, reading
 from starter.fics.saved_page import page_in
 from starter.notifications.user import user_named
 from starter.options import AsJson
@@ -36,7 +36,8 @@ Wait = Annotated[
 _COLUMNS = ("position", "state", "site", "title", "url", "eta", "waiting_for", "error_code", "subscribers")
 
 
-def add(
+@command
+async def add(
     url: FicUrl,
     user: UserOption,
     note: Annotated[str | None, typer.Option(help="Why they recommend it.")] = None,
@@ -51,24 +52,22 @@ def add(
 ) -> None:
     """Ask for a fic. Whoever asks for one that is being read waits with the others."""
 
-    async def command() -> None:
-        saved = None if page is None else page_in(page)
-        if saved is not None and not saved.strip():
-            raise UsageError("wrong_usage", f"{page} is empty. Save the page in your browser once more.")
-        async with reach() as r:
-            view = await _open_desk(r).add(
-                url, user, note=note, tags=",".join(tags or []).split(","), page=saved, wait_seconds=wait
-            )
-            _tell_of(view, as_json)
-            async with transaction(r.dependencies.engine) as connection:
-                reachable = view.finished or await library.has_channel(connection, user)
-        if not reachable:
-            print_note(f"{user} has no channel to be told through: fascicle user add {user} --notify URL")
-
-    run(command, as_json=as_json)
+    saved = None if page is None else page_in(page)
+    if saved is not None and not saved.strip():
+        raise UsageError("wrong_usage", f"{page} is empty. Save the page in your browser once more.")
+    async with reach() as r:
+        view = await _open_desk(r).add(
+            url, user, note=note, tags=",".join(tags or []).split(","), page=saved, wait_seconds=wait
+        )
+        _tell_of(view, as_json)
+        async with transaction(r.dependencies.engine) as connection:
+            reachable = view.finished or await library.has_channel(connection, user)
+    if not reachable:
+        print_note(f"{user} has no channel to be told through: fascicle user add {user} --notify URL")
 
 
-def update(
+@command
+async def update(
     url: FicUrl,
     user: Annotated[
         str | None, typer.Option("--user", help="Who asks; else all who waited for it last time.")
@@ -78,18 +77,16 @@ def update(
 ) -> None:
     """Read a fic again that was read before."""
 
-    async def command() -> None:
-        async with _desk() as desk:
-            if user is None:
-                view = await desk.refresh(url, wait_seconds=wait)
-            else:
-                view = await desk.update(url, user, wait_seconds=wait)
-            _tell_of(view, as_json)
-
-    run(command, as_json=as_json)
+    async with _desk() as desk:
+        if user is None:
+            view = await desk.refresh(url, wait_seconds=wait)
+        else:
+            view = await desk.update(url, user, wait_seconds=wait)
+        _tell_of(view, as_json)
 
 
-def list_jobs(
+@command
+async def list_jobs(
     state: Annotated[list[JobState] | None, typer.Option(help="Only in this state; repeatable.")] = None,
     site: Annotated[str | None, typer.Option(help="Only of this site.")] = None,
     user: Annotated[str | None, typer.Option(help="Only what this user asked for.")] = None,
@@ -98,65 +95,57 @@ def list_jobs(
 ) -> None:
     """The queue: those that wait, in their order, then those that are done."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            user_id = None if user is None else await user_named(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                views = await fic_view.listing(
-                    connection,
-                    fic_policy(dependencies.settings).distances,
-                    states=state,
-                    site=site,
-                    user_id=user_id,
-                    limit=limit,
-                )
-        if as_json:
-            print_json([_plain(view) for view in views])
-        else:
-            rows = [_plain(view) | {"eta": _eta(view)} for view in views]
-            print_table(_COLUMNS, rows, empty="No fics: fascicle fic add URL --user NAME")
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        user_id = None if user is None else await user_named(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            views = await fic_view.listing(
+                connection,
+                fic_policy(dependencies.settings).distances,
+                states=state,
+                site=site,
+                user_id=user_id,
+                limit=limit,
+            )
+    if as_json:
+        print_json([_plain(view) for view in views])
+    else:
+        rows = [_plain(view) | {"eta": _eta(view)} for view in views]
+        print_table(_COLUMNS, rows, empty="No fics: fascicle fic add URL --user NAME")
 
 
-def show(url: FicUrl, as_json: AsJson = False) -> None:
+@command
+async def show(url: FicUrl, as_json: AsJson = False) -> None:
     """All about one: what was read, where it stands, who waits for it."""
 
-    async def command() -> None:
-        async with reach() as r:
-            view = await _open_desk(r).show(url)
-            async with transaction(r.dependencies.engine) as connection:
-                people = await fic_view.subscribers(connection, view.key)
-        if as_json:
-            print_json(_plain(view) | {"people": people})
-            return
-        _tell_of(view, as_json=False)
-        facts = (
-            {}
-            if view.fic is None
-            else view.fic.model_dump(exclude={"author_urls", "url"}, exclude_defaults=True)
-        )
-        print_facts({"workflow": view.workflow_id, "round": view.round} | facts)
-        print_line("")
-        print_table(("user", "note", "tags", "told", "subscribed_at"), people, empty="Nobody waits for it.")
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        view = await _open_desk(r).show(url)
+        async with transaction(r.dependencies.engine) as connection:
+            people = await fic_view.subscribers(connection, view.key)
+    if as_json:
+        print_json(_plain(view) | {"people": people})
+        return
+    _tell_of(view, as_json=False)
+    facts = (
+        {} if view.fic is None else view.fic.model_dump(exclude={"author_urls", "url"}, exclude_defaults=True)
+    )
+    print_facts({"workflow": view.workflow_id, "round": view.round} | facts)
+    print_line("")
+    print_table(("user", "note", "tags", "told", "subscribed_at"), people, empty="Nobody waits for it.")
 
 
-def clear(url: FicUrl, as_json: AsJson = False) -> None:
+@command
+async def clear(url: FicUrl, as_json: AsJson = False) -> None:
     """Take a fic out of the queue, also while it is read; nobody is told. What was read stays."""
 
-    async def command() -> None:
-        async with _desk() as desk:
-            cleared = await desk.clear(url)
-        if not cleared:
-            raise UsageError("not_in_queue", f"{url} is not in the queue: see `fascicle fic list`.")
-        print_json({"url": url, "cleared": True}) if as_json else print_line(f"Cleared {plain(url)}")
-
-    run(command, as_json=as_json)
+    async with _desk() as desk:
+        cleared = await desk.clear(url)
+    if not cleared:
+        raise UsageError("not_in_queue", f"{url} is not in the queue: see `fascicle fic list`.")
+    print_json({"url": url, "cleared": True}) if as_json else print_line(f"Cleared {plain(url)}")
 
 
-def reset(
+@command
+async def reset(
     url: Annotated[
         str | None, typer.Argument(metavar="[URL]", help="Only this one; also if it failed.")
     ] = None,
@@ -164,15 +153,13 @@ def reset(
 ) -> None:
     """Take up again what is stuck: jobs that no workflow works on. Those that run are left alone."""
 
-    async def command() -> None:
-        async with _desk() as desk:
-            count = await desk.reset(url)
-        print_json({"reset": count}) if as_json else print_line(f"Took up {count} stuck job(s)")
-
-    run(command, as_json=as_json)
+    async with _desk() as desk:
+        count = await desk.reset(url)
+    print_json({"reset": count}) if as_json else print_line(f"Took up {count} stuck job(s)")
 
 
-def override(
+@command
+async def override(
     url: FicUrl,
     moderator: Annotated[str, typer.Option("--moderator", "--by", "--user", help="Who decides it.")],
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
@@ -180,14 +167,12 @@ def override(
 ) -> None:
     """A fic belongs here although the rules say no (nOTP). Remembered; nothing is read again."""
 
-    async def command() -> None:
-        async with _desk() as desk:
-            _tell_of(await desk.override(url, moderator, reason), as_json)
-
-    run(command, as_json=as_json)
+    async with _desk() as desk:
+        _tell_of(await desk.override(url, moderator, reason), as_json)
 
 
-def channel(
+@command
+async def channel(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="An Apprise URL.")] = None,
     off: Annotated[bool, typer.Option("--off", help="Tell the community nothing any more.")] = False,
     as_json: AsJson = False,
@@ -197,25 +182,22 @@ def channel(
     from fascicle.services.notifications.channels import kind_of, masked
     from fascicle.services.notifications.discord_channel import is_discord_channel
 
-    async def command() -> None:
-        async with reach() as r:
-            desk = _open_desk(r)
-            if url is not None and off:
-                raise UsageError("wrong_usage", "Name a channel, or --off: one of both.")
-            if url is not None:
-                check_is_text(url)
-                check_is_allowed(check_channel(url), r.dependencies.settings.channel_schemas)
-                check_keys(r.dependencies.settings)
-            if url is not None or off:
-                await desk.set_channel(None if off else url)
-            there = await desk.channel()
-        shown = None if there is None else there if is_discord_channel(there) else masked(kind_of(there))
-        if as_json:
-            print_json({"channel": shown})
-        else:
-            print_line(plain(shown) if shown else "No channel: fascicle fic channel APPRISE-URL")
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        desk = _open_desk(r)
+        if url is not None and off:
+            raise UsageError("wrong_usage", "Name a channel, or --off: one of both.")
+        if url is not None:
+            check_is_text(url)
+            check_is_allowed(check_channel(url), r.dependencies.settings.channel_schemas)
+            check_keys(r.dependencies.settings)
+        if url is not None or off:
+            await desk.set_channel(None if off else url)
+        there = await desk.channel()
+    shown = None if there is None else there if is_discord_channel(there) else masked(kind_of(there))
+    if as_json:
+        print_json({"channel": shown})
+    else:
+        print_line(plain(shown) if shown else "No channel: fascicle fic channel APPRISE-URL")
 
 
 def _open_desk(r: Reach) -> "FicDesk":
@@ -256,5 +238,5 @@ def add_to(app: typer.Typer) -> None:
         "override": override,
         "channel": channel,
     }
-    for name, command in commands.items():
-        app.command(name)(command)
+    for name, function in commands.items():
+        app.command(name)(function)

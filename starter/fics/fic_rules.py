@@ -9,7 +9,7 @@ from fascicle.domain.errors import FascicleError, UsageError
 from fascicle.domain.fics.fic import Fic, FicKind, JobState, Verdict
 from fascicle.domain.fics.ship_rule import ShipRules, judge
 from fascicle.domain.given_text import check_is_text
-from starter.context import effective_settings, run
+from starter.context import command, effective_settings
 from starter.fics.saved_page import page_in, read_saved
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line
@@ -23,7 +23,8 @@ def _rules() -> None:
 
 
 @app.command("test")
-def try_rules(
+@command
+async def try_rules(
     page: Annotated[Path | None, typer.Argument(help="A work's page, saved in a browser.")] = None,
     url: Annotated[str | None, typer.Option(help="The address the page was saved from.")] = None,
     fandom: Annotated[list[str] | None, typer.Option(help="A fandom tag; as often as there are.")] = None,
@@ -37,15 +38,12 @@ def try_rules(
 ) -> None:
     """What the rules say of a saved page, or of tags. Ends with 0 if the work belongs here, with 1 if not."""
 
-    async def command() -> None:
-        wanted = _load(rules)
-        fic = await _fic(page, url, fandom or [], relationship or [])
-        verdict = judge(fic, wanted)
-        _tell(verdict, wanted, as_json)
-        if not verdict.ok:
-            raise typer.Exit(1)
-
-    run(command, as_json=as_json)
+    wanted = _load(rules)
+    fic = await _fic(page, url, fandom or [], relationship or [])
+    verdict = judge(fic, wanted)
+    _tell(verdict, wanted, as_json)
+    if not verdict.ok:
+        raise typer.Exit(1)
 
 
 def _load(file: Path | None) -> ShipRules:

@@ -8,7 +8,7 @@ from fascicle.domain.errors import UsageError
 from fascicle.services.dependencies import standalone_http
 from fascicle.settings.settings import Settings
 from fascicle.web.discord_commands import DEFINITIONS
-from starter.context import effective_settings, run
+from starter.context import command, effective_settings
 from starter.output import print_json, print_line
 
 app = typer.Typer(help="The commands on Discord.", no_args_is_help=True)
@@ -22,7 +22,8 @@ def _group() -> None:
 
 
 @app.command("register")
-def register(
+@command
+async def register(
     guild: Annotated[
         str | None, typer.Option(help="Only in the server of this id, where they are there at once.")
     ] = None,
@@ -33,21 +34,18 @@ def register(
     """Tell Discord the commands. Replaces all that the application had there before."""
     from fascicle.sites.discord import Discord
 
-    async def command() -> None:
-        if guild is not None:
-            _check_is_id("--guild", guild)
-        if only_print:
-            print_json(DEFINITIONS)
-            return
-        settings = effective_settings()
-        application_id = _application_id(settings)
-        async with standalone_http(settings) as http:
-            discord = Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token)
-            number = await discord.register(application_id, DEFINITIONS, guild)
-        place = f"in the server {guild}" if guild else _EVERYWHERE
-        print_line(f"{number} commands registered {place}: /rec and /setficqueuechannel.")
-
-    run(command)
+    if guild is not None:
+        _check_is_id("--guild", guild)
+    if only_print:
+        print_json(DEFINITIONS)
+        return
+    settings = effective_settings()
+    application_id = _application_id(settings)
+    async with standalone_http(settings) as http:
+        discord = Discord(http, base_url=settings.discord_url, bot_token=settings.discord_bot_token)
+        number = await discord.register(application_id, DEFINITIONS, guild)
+    place = f"in the server {guild}" if guild else _EVERYWHERE
+    print_line(f"{number} commands registered {place}: /rec and /setficqueuechannel.")
 
 
 def _application_id(settings: Settings) -> str:

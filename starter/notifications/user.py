@@ -13,7 +13,7 @@ from fascicle.settings.settings import Settings
 from fascicle.storage.database import transaction
 from fascicle.storage.notifications.channel import add_channel
 from fascicle.storage.series import library
-from starter.context import check_keys, database_only, reading, run
+from starter.context import check_keys, command, database_only, reading
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_table
 from starter.series.source import check_languages
@@ -34,7 +34,8 @@ MODES = ("immediate", "hourly", "daily", "off")
 
 
 @app.command("add")
-def add_user(
+@command
+async def add_user(
     name: str,
     notify: Annotated[
         list[str] | None, typer.Option(help="Apprise URL to send messages to; repeatable.")
@@ -45,48 +46,42 @@ def add_user(
 ) -> None:
     """Add a user, or another channel to one."""
 
-    async def command() -> None:
-        check_name(name)
-        address = None if email is None else _email(email)
-        async with database_only() as dependencies:
-            urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
-            if urls:
-                check_keys(dependencies.settings)
-            async with transaction(dependencies.engine) as connection:
-                user_id, created = await library.add_user(connection, name)
-                added = [
-                    url for url in urls if await add_channel(connection, dependencies.vault, user_id, url)
-                ]
-                if email is not None:
-                    await library.set_wishes(connection, user_id, {"email": address})
-        if as_json:
-            print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
-            return
-        word = "added" if created else "was there already"
-        print_line(f"User [bold]{plain(name)}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
-
-    run(command)
+    check_name(name)
+    address = None if email is None else _email(email)
+    async with database_only() as dependencies:
+        urls = [_usable(url, dependencies.settings, trusted=trusted) for url in notify or []]
+        if urls:
+            check_keys(dependencies.settings)
+        async with transaction(dependencies.engine) as connection:
+            user_id, created = await library.add_user(connection, name)
+            added = [url for url in urls if await add_channel(connection, dependencies.vault, user_id, url)]
+            if email is not None:
+                await library.set_wishes(connection, user_id, {"email": address})
+    if as_json:
+        print_json({"id": user_id, "name": name, "created": created, "channels_added": len(added)})
+        return
+    word = "added" if created else "was there already"
+    print_line(f"User [bold]{plain(name)}[/] {word}; {len(added)} new channel{'s' * (len(added) != 1)}")
 
 
 @app.command("list")
-def list_users(as_json: AsJson = False) -> None:
+@command
+async def list_users(as_json: AsJson = False) -> None:
     """All users; the secrets in their channels are masked."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await library.users(connection)
-        rows = [{**row, "channels": [masked(kind) for kind in row["channels"]]} for row in rows]
-        if as_json:
-            print_json(rows)
-            return
-        columns = ("name", "id", "follows", "mode", "languages", "time_zone", "email", "channels")
-        print_table(columns, rows, empty="No users: fascicle user add NAME")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        rows = await library.users(connection)
+    rows = [{**row, "channels": [masked(kind) for kind in row["channels"]]} for row in rows]
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("name", "id", "follows", "mode", "languages", "time_zone", "email", "channels")
+    print_table(columns, rows, empty="No users: fascicle user add NAME")
 
 
 @app.command("set")
-def set_wishes(
+@command
+async def set_wishes(
     user: UserRef,
     mode: Annotated[str | None, typer.Option(help=f"{', '.join(MODES)}.")] = None,
     language: Annotated[
@@ -102,36 +97,33 @@ def set_wishes(
 ) -> None:
     """How a user wants to be told."""
 
-    async def command() -> None:
-        wishes = {
-            "mode": None if mode is None else checked_mode(mode),
-            "languages": None if language is None else checked_languages(language) or [],
-            "time_zone": time_zone,
-            "digest_hour": digest_hour,
-        }
-        given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
-        if cap is not None:
-            given["daily_cap"] = _cap(cap)
-        if email is not None:
-            given["email"] = _email(email)
-        if not given:
-            raise UsageError("wrong_usage", "Nothing to set. See `fascicle user set --help`.")
-        async with database_only() as dependencies:
-            user_id = await user_named(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                if time_zone is not None and not await library.is_time_zone(connection, time_zone):
-                    raise UsageError(
-                        "wrong_time_zone", f"{time_zone!r} is no time zone: use names such as Europe/Berlin."
-                    )
-                await library.set_wishes(connection, user_id, given)
-        if as_json:
-            print_json({"user": user, **given})
-        else:
-            if given.get("email", "") is None:
-                given["email"] = "none"
-            print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
-
-    run(command)
+    wishes = {
+        "mode": None if mode is None else checked_mode(mode),
+        "languages": None if language is None else checked_languages(language) or [],
+        "time_zone": time_zone,
+        "digest_hour": digest_hour,
+    }
+    given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
+    if cap is not None:
+        given["daily_cap"] = _cap(cap)
+    if email is not None:
+        given["email"] = _email(email)
+    if not given:
+        raise UsageError("wrong_usage", "Nothing to set. See `fascicle user set --help`.")
+    async with database_only() as dependencies:
+        user_id = await user_named(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            if time_zone is not None and not await library.is_time_zone(connection, time_zone):
+                raise UsageError(
+                    "wrong_time_zone", f"{time_zone!r} is no time zone: use names such as Europe/Berlin."
+                )
+            await library.set_wishes(connection, user_id, given)
+    if as_json:
+        print_json({"user": user, **given})
+    else:
+        if given.get("email", "") is None:
+            given["email"] = "none"
+        print_line(f"{plain(user)}: " + plain(", ".join(f"{n} {_words(v)}" for n, v in given.items())))
 
 
 async def user_named(dependencies: Dependencies, wanted: str) -> str:

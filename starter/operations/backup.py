@@ -25,7 +25,7 @@ from fascicle.storage.database import (
 from fascicle.storage.operations import backup as backups
 from fascicle.storage.operations.backup import Contents
 from fascicle.storage.operations.restored import doubt_what_may_have_happened
-from starter.context import run
+from starter.context import command
 from starter.operations.database_places import Place, database_alone, database_as_it_is, programs_of
 from starter.operations.restored_words import in_words
 from starter.options import AsJson
@@ -37,30 +37,27 @@ Silent = Annotated[
 ]
 
 
-def backup(
+@command
+async def backup(
     file: BackupFile,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the database into FILE, as it is at this moment; work goes on meanwhile."""
 
-    async def command() -> None:
-        _check_can_be_written(file, force)
-        async with database_as_it_is() as place:
-            with _written_at_once(file) as draft:
-                held = await dump(place, draft)
-        size = file.stat().st_size
-        if as_json:
-            print_json(
-                {"file": str(file.absolute()), "bytes": size, "schema": held.schema, "rows": held.rows}
-            )
-        else:
-            print_line(plain(f"{file}: {_size(size)}, schema {held.schema}, {_in_words(held.rows)}"))
-
-    run(command, as_json=as_json)
+    _check_can_be_written(file, force)
+    async with database_as_it_is() as place:
+        with _written_at_once(file) as draft:
+            held = await dump(place, draft)
+    size = file.stat().st_size
+    if as_json:
+        print_json({"file": str(file.absolute()), "bytes": size, "schema": held.schema, "rows": held.rows})
+    else:
+        print_line(plain(f"{file}: {_size(size)}, schema {held.schema}, {_in_words(held.rows)}"))
 
 
-def restore(
+@command
+async def restore(
     file: BackupFile,
     replace: Annotated[
         bool, typer.Option("--replace", help="In the place of what the database holds, which is lost.")
@@ -70,35 +67,30 @@ def restore(
 ) -> None:
     """Bring the database back from FILE. Stop everything first; what may have happened since is doubted."""
 
-    async def command() -> None:
-        settings = load_settings()
-        await check_is_ours(programs_of(settings), _readable(file))
-        async with database_alone(settings) as place:
-            await bring_back(place, file, replace=replace)
-            async with transaction(place.engine) as connection:
-                rows = await backups.count_rows(connection)
-            shown = {"file": str(file.absolute()), "schema": newest_version(), "rows": rows}
-            said = f"restored {file} into {place.name}: {_in_words(rows)}"
-            await _doubt(place, silent=silent, as_json=as_json, shown=shown, said=said)
-
-    run(command, as_json=as_json)
+    settings = load_settings()
+    await check_is_ours(programs_of(settings), _readable(file))
+    async with database_alone(settings) as place:
+        await bring_back(place, file, replace=replace)
+        async with transaction(place.engine) as connection:
+            rows = await backups.count_rows(connection)
+        shown = {"file": str(file.absolute()), "schema": newest_version(), "rows": rows}
+        said = f"restored {file} into {place.name}: {_in_words(rows)}"
+        await _doubt(place, silent=silent, as_json=as_json, shown=shown, said=said)
 
 
-def restored(silent: Silent = False, as_json: AsJson = False) -> None:
+@command
+async def restored(silent: Silent = False, as_json: AsJson = False) -> None:
     """After the database was restored by other means, before workers start: doubt what may have happened."""
 
-    async def command() -> None:
-        async with database_alone(load_settings(), others_may_look=True) as place:
-            there, wanted = await schema_versions(place.engine)
-            check_is_known(there)
-            if there != wanted:
-                raise UsageError(
-                    "wrong_schema",
-                    f"The database has schema {there or 'none'}, not {wanted}: first `fascicle db upgrade`.",
-                )
-            await _doubt(place, silent=silent, as_json=as_json, shown={})
-
-    run(command, as_json=as_json)
+    async with database_alone(load_settings(), others_may_look=True) as place:
+        there, wanted = await schema_versions(place.engine)
+        check_is_known(there)
+        if there != wanted:
+            raise UsageError(
+                "wrong_schema",
+                f"The database has schema {there or 'none'}, not {wanted}: first `fascicle db upgrade`.",
+            )
+        await _doubt(place, silent=silent, as_json=as_json, shown={})
 
 
 async def dump(place: Place, draft: Path) -> Contents:

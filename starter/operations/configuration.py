@@ -11,23 +11,21 @@ from fascicle.settings.setting_names import unknown_in_words
 from fascicle.settings.settings import Settings
 from fascicle.settings.worker_settings import WorkerSettings
 from fascicle.storage.database_url import parse_database_url
-from starter.context import effective_settings, run, temporal_is_named
+from starter.context import command, effective_settings, temporal_is_named
 from starter.options import AsJson
 from starter.output import print_json, print_note, print_pairs
 
 MASK = "**********"
 
 
-def config(as_json: AsJson = False) -> None:
+@command
+async def config(as_json: AsJson = False) -> None:
     """The effective settings; secrets are masked."""
 
-    async def command() -> None:
-        shown = {**_ours(effective_settings()), **_temporals(), **_collectors()}
-        print_json(shown) if as_json else print_pairs(shown)
-        for told in unknown_in_words():
-            print_note(f"! {told}")
-
-    run(command)
+    shown = {**_ours(effective_settings()), **_temporals(), **_collectors()}
+    print_json(shown) if as_json else print_pairs(shown)
+    for told in unknown_in_words():
+        print_note(f"! {told}")
 
 
 def _ours(settings: Settings) -> dict[str, Any]:

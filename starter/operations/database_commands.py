@@ -3,10 +3,7 @@
 import typer
 
 from fascicle.storage.database import schema_versions, upgrade
-from starter.context import (
-    database_only,
-    run,
-)
+from starter.context import command, database_only
 from starter.operations.backup import backup, restore, restored
 from starter.output import plain, print_line
 
@@ -17,15 +14,13 @@ db_app.command("restored")(restored)
 
 
 @db_app.command("upgrade")
-def db_upgrade() -> None:
+@command
+async def db_upgrade() -> None:
     """Bring the schema to this version."""
 
-    async def command() -> None:
-        async with database_only(any_schema=True) as dependencies:
-            before, _ = await schema_versions(dependencies.engine)
-            await upgrade(dependencies.engine)
-            after, _ = await schema_versions(dependencies.engine)
-        moved = f"{before or 'empty'} → {after}" if before != after else f"{after}, nothing to do"
-        print_line(plain(f"schema: {moved}"))
-
-    run(command)
+    async with database_only(any_schema=True) as dependencies:
+        before, _ = await schema_versions(dependencies.engine)
+        await upgrade(dependencies.engine)
+        after, _ = await schema_versions(dependencies.engine)
+    moved = f"{before or 'empty'} → {after}" if before != after else f"{after}, nothing to do"
+    print_line(plain(f"schema: {moved}"))

@@ -12,7 +12,7 @@ from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.notifications import notification as notifications
 from fascicle.storage.operations import dead_letter
-from starter.context import Reach, database_only, reach, reading, run
+from starter.context import Reach, command, database_only, reach, reading
 from starter.options import AsJson
 from starter.output import (
     plain,
@@ -50,7 +50,8 @@ _STATES = ("open", "replayed", "resolved", "discarded", "all")
 
 
 @app.command("list")
-def list_letters(
+@command
+async def list_letters(
     state: Annotated[str, typer.Option(help="open, replayed, resolved, discarded or all.")] = "open",
     code: Annotated[str | None, typer.Option(help="Only those with this error code.")] = None,
     kind: Annotated[
@@ -61,64 +62,58 @@ def list_letters(
 ) -> None:
     """Dead letters, newest first, with a count per error code."""
 
-    async def command() -> None:
-        if state not in _STATES:
-            raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            _check_kind(kind)
-            wanted = None if state == "all" else state
-            rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
-            counts = await dead_letter.counts_by_code(connection)
-        if as_json:
-            print_json(rows)
-            return
-        columns = (
-            "id",
-            "kind",
-            "job_key",
-            "error_code",
-            "attempts",
-            "occurrences",
-            "state",
-            "last_failed_at",
-        )
-        print_table(columns, rows, empty="No dead letters.")
-        if counts:
-            print_line(plain("open by code: " + ", ".join(f"{code} {n}" for code, n in counts.items())))
-
-    run(command)
+    if state not in _STATES:
+        raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        _check_kind(kind)
+        wanted = None if state == "all" else state
+        rows = await dead_letter.listing(connection, state=wanted, limit=limit, code=code, kind=kind)
+        counts = await dead_letter.counts_by_code(connection)
+    if as_json:
+        print_json(rows)
+        return
+    columns = (
+        "id",
+        "kind",
+        "job_key",
+        "error_code",
+        "attempts",
+        "occurrences",
+        "state",
+        "last_failed_at",
+    )
+    print_table(columns, rows, empty="No dead letters.")
+    if counts:
+        print_line(plain("open by code: " + ", ".join(f"{code} {n}" for code, n in counts.items())))
 
 
 @app.command("show")
-def show(letter: LetterId, as_json: AsJson = False) -> None:
+@command
+async def show(letter: LetterId, as_json: AsJson = False) -> None:
     """One letter: its input, its error, its workflow."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            row = await _letter(dependencies, letter)
-        print_json(row) if as_json else print_facts(row)
-
-    run(command)
+    async with reading() as dependencies:
+        row = await _letter(dependencies, letter)
+    print_json(row) if as_json else print_facts(row)
 
 
 @app.command("counts")
-def counts(as_json: AsJson = False) -> None:
+@command
+async def counts(as_json: AsJson = False) -> None:
     """Open letters by error code and kind."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await dead_letter.counts(connection)
-        if as_json:
-            print_json(rows)
-            return
-        columns = ("error_code", "kind", "letters", "first_failed_at", "last_failed_at")
-        print_table(columns, rows, empty="No dead letters.")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        rows = await dead_letter.counts(connection)
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("error_code", "kind", "letters", "first_failed_at", "last_failed_at")
+    print_table(columns, rows, empty="No dead letters.")
 
 
 @app.command("replay")
-def replay(
+@command
+async def replay(
     letters: LetterIds = None,
     code: Code = None,
     kind: Kind = None,
@@ -128,19 +123,16 @@ def replay(
     """Try again, under the same workflow ids."""
     from fascicle.jobs.operations import ReplayLettersInput
 
-    async def command() -> None:
-        async with reach() as r:
-            rows = await _chosen(r.dependencies, letters, code, kind, every)
-            for row in rows:
-                if row["state"] in ("resolved", "discarded"):
-                    raise UsageError(
-                        "settled", f"Letter {row['id']} is {row['state']}: there is nothing to replay."
-                    )
-            wanted = ReplayLettersInput(letters=letters or [], code=code, kind=kind)
-            result = await replay_letters(r, wanted, rows)
-        _report("replayed", result.replayed, result.failed, as_json)
-
-    run(command)
+    async with reach() as r:
+        rows = await _chosen(r.dependencies, letters, code, kind, every)
+        for row in rows:
+            if row["state"] in ("resolved", "discarded"):
+                raise UsageError(
+                    "settled", f"Letter {row['id']} is {row['state']}: there is nothing to replay."
+                )
+        wanted = ReplayLettersInput(letters=letters or [], code=code, kind=kind)
+        result = await replay_letters(r, wanted, rows)
+    _report("replayed", result.replayed, result.failed, as_json)
 
 
 async def replay_letters(
@@ -182,7 +174,8 @@ async def _replayed_so_far(handle: "WorkflowHandle[Any, Any]", ending: asyncio.T
 
 
 @app.command("discard")
-def discard(
+@command
+async def discard(
     letters: LetterIds = None,
     code: Code = None,
     kind: Kind = None,
@@ -191,13 +184,10 @@ def discard(
 ) -> None:
     """Accept the loss; it will not be tried again."""
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            rows = await _chosen(dependencies, letters, code, kind, every)
-            failed = await _each(rows, lambda row: _discard(dependencies, row), "discarding")
-        _report("discarded", [row["id"] for row in rows if row["id"] not in failed], failed, as_json)
-
-    run(command)
+    async with database_only() as dependencies:
+        rows = await _chosen(dependencies, letters, code, kind, every)
+        failed = await _each(rows, lambda row: _discard(dependencies, row), "discarding")
+    _report("discarded", [row["id"] for row in rows if row["id"] not in failed], failed, as_json)
 
 
 async def _chosen(

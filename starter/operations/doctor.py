@@ -15,9 +15,9 @@ from fascicle.settings.setting_names import unknown_in_words
 from fascicle.settings.settings import Settings
 from fascicle.storage.database import check_schema
 from starter.context import (
+    command,
     database_only,
     effective_settings,
-    run,
     running_stack,
     temporal_is_named,
     unchecked_client,
@@ -39,19 +39,17 @@ _OPEN_TO_ALL = (
 )
 
 
-def doctor(as_json: AsJson = False) -> None:
+@command
+async def doctor(as_json: AsJson = False) -> None:
     """Check everything and say what to do about what is wrong."""
 
-    async def command() -> None:
-        checks = await _examine()
-        if as_json:
-            print_json(checks)
-        else:
-            print_table(("check", "state", "detail"), checks, empty="")
-        if any(check["state"] == "FAIL" for check in checks):
-            raise typer.Exit(1)
-
-    run(command)
+    checks = await _examine()
+    if as_json:
+        print_json(checks)
+    else:
+        print_table(("check", "state", "detail"), checks, empty="")
+    if any(check["state"] == "FAIL" for check in checks):
+        raise typer.Exit(1)
 
 
 def _check(name: str, ok: bool, detail: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from fascicle.services.dependencies import Dependencies
 from fascicle.settings.payload_keys import PayloadKeys
 from fascicle.storage.database import transaction
 from fascicle.storage.operations import payload_key
-from starter.context import database_only, run, temporal_is_named
+from starter.context import command, database_only, temporal_is_named
 from starter.operations.new_key import print_new_key
 from starter.options import AsJson
 from starter.output import print_json, print_line, print_note, print_table
@@ -33,7 +33,8 @@ def make_key(as_json: AsJson = False) -> None:
 
 
 @app.command("keys")
-def show_keys(
+@command
+async def show_keys(
     most: Most = 500,
     needing: Annotated[
         str | None, typer.Option(metavar="KEY", help="Name the workflows that have payloads under this key.")
@@ -42,31 +43,25 @@ def show_keys(
 ) -> None:
     """Which keys there are, whether each is here, and how many workflows still have payloads under it."""
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            recorded, uses = await _recorded(dependencies), await _uses(dependencies, most)
-            rows = _rows(dependencies.settings.payload, recorded, uses)
-        if needing is not None:
-            named = [
-                {"workflow": each, "is": name} for name, use in uses.items() for each in use.by_key[needing]
-            ]
-            print_json(named) if as_json else print_table(("workflow", "is"), named, empty="None.")
-            return
-        looked = {
-            name: {"looked_at": use.looked_at, "there_are": use.there_are} for name, use in uses.items()
-        }
-        if as_json:
-            print_json({"keys": rows, "workflows": looked})
-            return
-        print_table(_COLUMNS, rows, empty="No keys: payloads are plain.")
-        for name, use in uses.items():
-            print_note(f"Looked at {use.looked_at} of {use.there_are} {name} workflows, the newest first.")
-
-    run(command)
+    async with database_only() as dependencies:
+        recorded, uses = await _recorded(dependencies), await _uses(dependencies, most)
+        rows = _rows(dependencies.settings.payload, recorded, uses)
+    if needing is not None:
+        named = [{"workflow": each, "is": name} for name, use in uses.items() for each in use.by_key[needing]]
+        print_json(named) if as_json else print_table(("workflow", "is"), named, empty="None.")
+        return
+    looked = {name: {"looked_at": use.looked_at, "there_are": use.there_are} for name, use in uses.items()}
+    if as_json:
+        print_json({"keys": rows, "workflows": looked})
+        return
+    print_table(_COLUMNS, rows, empty="No keys: payloads are plain.")
+    for name, use in uses.items():
+        print_note(f"Looked at {use.looked_at} of {use.there_are} {name} workflows, the newest first.")
 
 
 @app.command("forget")
-def forget_key(
+@command
+async def forget_key(
     key: Annotated[str, typer.Argument(help="The id of a key that is to be removed.")],
     force: Annotated[
         bool, typer.Option("--force", help="Also if workflows need it: what is under it is lost to them.")
@@ -75,21 +70,16 @@ def forget_key(
 ) -> None:
     """Demand a key no longer, once no workflow needs it. Then it may leave FASCICLE_PAYLOAD_KEYS."""
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            if key == dependencies.settings.payload.seals_with:
-                raise UsageError(
-                    "key_in_use", f"{key!r} encrypts what is new: put another key before it first."
-                )
-            if key not in await _recorded(dependencies):
-                raise UsageError("unknown_key", f"No key {key!r} was ever used: `fascicle payload keys`.")
-            if not force:
-                await _check_is_unused(dependencies, key)
-            async with transaction(dependencies.engine) as connection:
-                await payload_key.forget(connection, key)
-        print_json({"forgotten": key}) if as_json else print_line(f"{key} is demanded no longer.")
-
-    run(command)
+    async with database_only() as dependencies:
+        if key == dependencies.settings.payload.seals_with:
+            raise UsageError("key_in_use", f"{key!r} encrypts what is new: put another key before it first.")
+        if key not in await _recorded(dependencies):
+            raise UsageError("unknown_key", f"No key {key!r} was ever used: `fascicle payload keys`.")
+        if not force:
+            await _check_is_unused(dependencies, key)
+        async with transaction(dependencies.engine) as connection:
+            await payload_key.forget(connection, key)
+    print_json({"forgotten": key}) if as_json else print_line(f"{key} is demanded no longer.")
 
 
 async def _check_is_unused(dependencies: Dependencies, key: str) -> None:

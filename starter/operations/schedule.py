@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fascicle.domain.names import SCHEDULES
-from starter.context import reading, run, temporal_client
+from starter.context import command, reading, temporal_client
 from starter.options import AsJson
 from starter.output import print_json, print_table
 
@@ -24,19 +24,17 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @app.command("list")
-def list_schedules(as_json: AsJson = False) -> None:
+@command
+async def list_schedules(as_json: AsJson = False) -> None:
     """All schedules: what they start and how often, the last run and the next."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            client = await temporal_client(dependencies)
-            rows = [row for name in SCHEDULES if (row := await describe(client, name))]
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(_COLUMNS, map(_for_people, rows), empty="No schedules yet: run `fascicle setup`.")
-
-    run(command)
+    async with reading() as dependencies:
+        client = await temporal_client(dependencies)
+        rows = [row for name in SCHEDULES if (row := await describe(client, name))]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_COLUMNS, map(_for_people, rows), empty="No schedules yet: run `fascicle setup`.")
 
 
 async def describe(client: "Client", name: str) -> dict[str, Any] | None:

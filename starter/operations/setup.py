@@ -20,7 +20,7 @@ from fascicle.temporal.client import (
     keep_history,
     register_search_attributes,
 )
-from starter.context import Reach, database_only, run, temporal_client
+from starter.context import Reach, command, database_only, temporal_client
 from starter.options import AsJson
 from starter.output import print_facts, print_json, print_note
 from starter.temporal_words import SILENT
@@ -29,7 +29,8 @@ T = TypeVar("T")
 PAUSE_SECONDS = 1.0
 
 
-def setup(
+@command
+async def setup(
     make_namespace: Annotated[
         bool,
         typer.Option("--create-namespace", help="Create TEMPORAL_NAMESPACE if the server has none of it."),
@@ -41,11 +42,8 @@ def setup(
 ) -> None:
     """Prepare the database and Temporal; start workflows that are missing. Repeatable."""
 
-    async def command() -> None:
-        done = await once_they_answer(lambda: _prepare_all(make_namespace), seconds=wait)
-        print_json(done) if as_json else print_facts({"database": "up to date", **done})
-
-    run(command)
+    done = await once_they_answer(lambda: _prepare_all(make_namespace), seconds=wait)
+    print_json(done) if as_json else print_facts({"database": "up to date", **done})
 
 
 async def _prepare_all(make_namespace: bool) -> dict[str, Any]:

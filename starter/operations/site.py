@@ -25,7 +25,7 @@ from fascicle.settings.settings import Settings
 from fascicle.storage.database import transaction
 from fascicle.storage.fics import fic_job
 from fascicle.storage.operations import gate as gates
-from starter.context import database_only, effective_settings, run, usable_dependencies
+from starter.context import command, database_only, effective_settings, usable_dependencies
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 
@@ -47,23 +47,22 @@ _CHAPTER_COLUMNS = ("key", "number", "title", "language", "published_at", "url")
 
 
 @app.command("list")
-def list_sites(as_json: AsJson = False) -> None:
+@command
+async def list_sites(as_json: AsJson = False) -> None:
     """All sites: how often each may be asked, whether it is swept, and adapters that are broken."""
 
-    async def command() -> None:
-        settings = effective_settings()
-        async with standalone_http(settings) as http, build_sandbox(settings) as sandbox:
-            rows = list(_listed(build_sites(settings, http, sandbox)))
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(_SITE_COLUMNS, ({**row, "sweep": _yes_or_no(row["sweep"])} for row in rows), empty="")
-
-    run(command)
+    settings = effective_settings()
+    async with standalone_http(settings) as http, build_sandbox(settings) as sandbox:
+        rows = list(_listed(build_sites(settings, http, sandbox)))
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_SITE_COLUMNS, ({**row, "sweep": _yes_or_no(row["sweep"])} for row in rows), empty="")
 
 
 @app.command("test")
-def try_adapter(
+@command
+async def try_adapter(
     file: Annotated[Path, typer.Argument(help="The adapter, a YAML file.")],
     url: Annotated[str, typer.Argument(help="The address of a series on the site.")],
     pages: Annotated[int, typer.Option(min=1, max=500, help="How many pages of its list to read.")] = 1,
@@ -72,21 +71,18 @@ def try_adapter(
     """Read a series with an adapter and show what it finds. Nothing is stored."""
     from fascicle.sites.declarative import build_site
 
-    async def command() -> None:
-        parse_http_url(url)
-        settings = effective_settings()
-        async with _http(settings) as http, build_sandbox(settings) as sandbox:
-            site = build_site(http, sandbox, file, surroundings(settings))
-            key = site.recognise(url)
-            if key is None:
-                raise UsageError(
-                    "wrong_usage",
-                    f"{file}: `match` does not fit {url}, so it is not a series of {site.name}.",
-                )
-            found = await _try_out(site, key, pages)
-        print_json(found) if as_json else _show(found)
-
-    run(command)
+    parse_http_url(url)
+    settings = effective_settings()
+    async with _http(settings) as http, build_sandbox(settings) as sandbox:
+        site = build_site(http, sandbox, file, surroundings(settings))
+        key = site.recognise(url)
+        if key is None:
+            raise UsageError(
+                "wrong_usage",
+                f"{file}: `match` does not fit {url}, so it is not a series of {site.name}.",
+            )
+        found = await _try_out(site, key, pages)
+    print_json(found) if as_json else _show(found)
 
 
 @app.command("key")
@@ -101,41 +97,37 @@ def key(
 
 
 @app.command("pause")
-def pause(
+@command
+async def pause(
     site: SiteName,
     reason: Annotated[str, typer.Option(help="Why, for whoever wonders later.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Send nothing to SITE any more, for whatever purpose, until it is resumed. Nothing is lost meanwhile."""
 
-    async def command() -> None:
-        check_is_text(reason)
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            floor = await _floor(dependencies, connection, site)
-            keep = not reason.strip()
-            await gates.pause(connection, site, _paused(site, reason), floor=floor, keep_reason=keep)
-        said = f"{site} is paused. fascicle site resume {site}"
-        print_json({"site": site, "paused": True}) if as_json else print_line(plain(said))
-
-    run(command, as_json=as_json)
+    check_is_text(reason)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        floor = await _floor(dependencies, connection, site)
+        keep = not reason.strip()
+        await gates.pause(connection, site, _paused(site, reason), floor=floor, keep_reason=keep)
+    said = f"{site} is paused. fascicle site resume {site}"
+    print_json({"site": site, "paused": True}) if as_json else print_line(plain(said))
 
 
 @app.command("resume")
-def resume(site: SiteName, as_json: AsJson = False) -> None:
+@command
+async def resume(site: SiteName, as_json: AsJson = False) -> None:
     """Take a pause back. Who waits for SITE looks again after as long as the pause was, an hour at most."""
 
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            await _floor(dependencies, connection, site)
-            since = await gates.resume(connection, site)
-            if since is not None:
-                await fic_job.forgive_pause(connection, site, since)
-        was_paused = since is not None
-        said = f"{site} may be asked again." if was_paused else f"{site} was not paused."
-        result = {"site": site, "paused": False, "was_paused": was_paused}
-        print_json(result) if as_json else print_line(plain(said))
-
-    run(command, as_json=as_json)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        await _floor(dependencies, connection, site)
+        since = await gates.resume(connection, site)
+        if since is not None:
+            await fic_job.forgive_pause(connection, site, since)
+    was_paused = since is not None
+    said = f"{site} may be asked again." if was_paused else f"{site} was not paused."
+    result = {"site": site, "paused": False, "was_paused": was_paused}
+    print_json(result) if as_json else print_line(plain(said))
 
 
 def _paused(site: str, reason: str) -> str:

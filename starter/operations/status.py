@@ -13,11 +13,7 @@ from fascicle.storage.operations import dead_letter, overview
 from fascicle.storage.publishing import account as accounts
 from fascicle.storage.publishing import sale as sales
 from fascicle.storage.series import sweep as sweeps
-from starter.context import (
-    reading,
-    run,
-    running_stack,
-)
+from starter.context import command, reading, running_stack
 from starter.feeds.feed import feed_hints, feeds_in_words
 from starter.options import AsJson
 from starter.output import ago, print_facts, print_json, print_line, print_note, print_table
@@ -31,72 +27,70 @@ _TELLING_TAKES = 300.0
 _STALE = timedelta(minutes=30)
 
 
-def status(as_json: AsJson = False) -> None:
+@command
+async def status(as_json: AsJson = False) -> None:
     """What is there, what is going on, and what needs a person."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            settings = dependencies.settings
-            patience = settings.notify_delay_seconds + _TELLING_TAKES
-            totals = await overview.totals(connection, told_within_seconds=patience)
-            broken = _broken_adapters(dependencies)
-            letters = await dead_letter.counts_by_code(connection)
-            gates = await overview.gates(connection)
-            swept = await sweeps.listing(connection)
-            circuits = await overview.open_circuits(connection)
-            paused = await accounts.paused(connection)
-            mail = await mails.undelivered(connection)
-            posts = await overview.posts_by_state(connection)
-            settled_badly = await overview.posts_for_a_person(connection)
-            waiting = await overview.posts_waiting(connection)
-            failed_sales = await sales.count_failed(connection)
-            fics = await fic_view.counts_by_state(connection)
-            feeds = await overview.feed_totals(connection)
-            requests = await overview.requests_by_status(connection)
-            held_up = await overview.requests_for_a_person(connection)
-        stack = running_stack(settings.data_dir) or {}
-        places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
-        if as_json:
-            shown: dict[str, Any] = {
-                "dead_letters": letters,
-                "gates": gates,
-                "sweeps": swept,
-                "open_circuits": circuits,
-            }
-            shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
-            shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
-            shown |= {"feeds": feeds, "requests": requests, "requests_held_up": held_up}
-            shown |= {
-                f"{state}_posts": [row for row in settled_badly if row["state"] == state]
-                for state in ("unconfirmed", "failed")
-            }
-            print_json({**totals, **shown, "broken_adapters": broken, **places})
-            return
-        print_facts({**places, **totals, "dead_letters": sum(letters.values())})
-        if posts:
-            print_facts({"posts": ", ".join(f"{count} {state}" for state, count in posts.items())})
-        if fics:
-            print_facts({"fics": ", ".join(f"{count} {state}" for state, count in fics.items())})
-        if requests:
-            print_facts({"requests": ", ".join(f"{count} {status}" for status, count in requests.items())})
-        if feeds["feeds"]:
-            print_facts({"feeds": feeds_in_words(feeds)})
-        _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
-        _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
-        hints = _needs_a_person(totals, letters, swept, circuits)
-        hints += [
-            *post_hints(settled_badly, waiting),
-            *sale_hints(failed_sales),
-            *account_hints(paused, mail),
-            *feed_hints(feeds),
-            *request_hints(held_up),
-            *_gate_hints(gates),
-            *broken,
-        ]
-        for hint in hints:
-            print_note(f"! {hint}")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        settings = dependencies.settings
+        patience = settings.notify_delay_seconds + _TELLING_TAKES
+        totals = await overview.totals(connection, told_within_seconds=patience)
+        broken = _broken_adapters(dependencies)
+        letters = await dead_letter.counts_by_code(connection)
+        gates = await overview.gates(connection)
+        swept = await sweeps.listing(connection)
+        circuits = await overview.open_circuits(connection)
+        paused = await accounts.paused(connection)
+        mail = await mails.undelivered(connection)
+        posts = await overview.posts_by_state(connection)
+        settled_badly = await overview.posts_for_a_person(connection)
+        waiting = await overview.posts_waiting(connection)
+        failed_sales = await sales.count_failed(connection)
+        fics = await fic_view.counts_by_state(connection)
+        feeds = await overview.feed_totals(connection)
+        requests = await overview.requests_by_status(connection)
+        held_up = await overview.requests_for_a_person(connection)
+    stack = running_stack(settings.data_dir) or {}
+    places: dict[str, Any] = {k: stack[k] for k in ("web_ui", "ops", "simulator") if k in stack}
+    if as_json:
+        shown: dict[str, Any] = {
+            "dead_letters": letters,
+            "gates": gates,
+            "sweeps": swept,
+            "open_circuits": circuits,
+        }
+        shown |= {"paused_accounts": paused, "mail_undelivered": mail, "posts": posts}
+        shown |= {"posts_waiting": waiting, "failed_sales": failed_sales, "fics": fics}
+        shown |= {"feeds": feeds, "requests": requests, "requests_held_up": held_up}
+        shown |= {
+            f"{state}_posts": [row for row in settled_badly if row["state"] == state]
+            for state in ("unconfirmed", "failed")
+        }
+        print_json({**totals, **shown, "broken_adapters": broken, **places})
+        return
+    print_facts({**places, **totals, "dead_letters": sum(letters.values())})
+    if posts:
+        print_facts({"posts": ", ".join(f"{count} {state}" for state, count in posts.items())})
+    if fics:
+        print_facts({"fics": ", ".join(f"{count} {state}" for state, count in fics.items())})
+    if requests:
+        print_facts({"requests": ", ".join(f"{count} {status}" for status, count in requests.items())})
+    if feeds["feeds"]:
+        print_facts({"feeds": feeds_in_words(feeds)})
+    _print_part(("name", "delay_seconds", "failures", "blocked_until", "blocked_reason"), gates)
+    _print_part(("site", "last_success_at", "failures", "read_up_to"), swept)
+    hints = _needs_a_person(totals, letters, swept, circuits)
+    hints += [
+        *post_hints(settled_badly, waiting),
+        *sale_hints(failed_sales),
+        *account_hints(paused, mail),
+        *feed_hints(feeds),
+        *request_hints(held_up),
+        *_gate_hints(gates),
+        *broken,
+    ]
+    for hint in hints:
+        print_note(f"! {hint}")
 
 
 def _broken_adapters(dependencies: Dependencies) -> list[str]:

@@ -12,14 +12,7 @@ from fascicle.domain.given_text import check_is_text
 from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import account as accounts
-from starter.context import (
-    check_keys,
-    database_only,
-    reading,
-    run,
-    temporal_client,
-    temporal_is_named,
-)
+from starter.context import check_keys, command, database_only, reading, temporal_client, temporal_is_named
 from starter.notifications.user import user_named
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
@@ -39,7 +32,8 @@ _DAY = 86400.0
 
 
 @app.command("connect")
-def connect_account(
+@command
+async def connect_account(
     user: Annotated[str | None, typer.Option(help="Whose account it is: they get its mail.")] = None,
     client_port: Annotated[
         int | None, typer.Option(help="Come back to http://127.0.0.1:PORT/callback.", min=0, max=65535)
@@ -60,103 +54,92 @@ def connect_account(
     from fascicle.services.publishing.account_connection import finish_connecting
     from starter.publishing.oauth_invitation import ask_for_paste, ask_in_browser, come_back_to, is_loopback
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            check_keys(dependencies.settings)
-            if name is not None:
-                check_is_text(name)
-            user_id = None if user is None else await user_named(dependencies, user)
-            address = come_back_to(dependencies.settings, redirect_uri, client_port)
-            if paste or not is_loopback(address):
-                invitation, code = await ask_for_paste(dependencies.oauth, address)
-            else:
-                invitation, code = await ask_in_browser(
-                    dependencies.oauth, address, open_browser=not no_browser
-                )
-            connected = await finish_connecting(
-                dependencies, invitation, code, user_id=user_id, name=name, say=print_note
-            )
-            woken = await _wake(dependencies, connected)
-        if as_json:
-            print_json({**connected.as_json(), "user": user, "posts_woken": woken})
-            return
-        word = "connected" if connected.created else "connected again"
-        waiting = f"; {woken} waiting posts go on" if woken else ""
-        print_line(f"Account [bold]{plain(connected.name)}[/] ({connected.id}) {word}{waiting}")
-
-    run(command)
+    async with database_only() as dependencies:
+        check_keys(dependencies.settings)
+        if name is not None:
+            check_is_text(name)
+        user_id = None if user is None else await user_named(dependencies, user)
+        address = come_back_to(dependencies.settings, redirect_uri, client_port)
+        if paste or not is_loopback(address):
+            invitation, code = await ask_for_paste(dependencies.oauth, address)
+        else:
+            invitation, code = await ask_in_browser(dependencies.oauth, address, open_browser=not no_browser)
+        connected = await finish_connecting(
+            dependencies, invitation, code, user_id=user_id, name=name, say=print_note
+        )
+        woken = await _wake(dependencies, connected)
+    if as_json:
+        print_json({**connected.as_json(), "user": user, "posts_woken": woken})
+        return
+    word = "connected" if connected.created else "connected again"
+    waiting = f"; {woken} waiting posts go on" if woken else ""
+    print_line(f"Account [bold]{plain(connected.name)}[/] ({connected.id}) {word}{waiting}")
 
 
 @app.command("list")
-def list_accounts(as_json: AsJson = False) -> None:
+@command
+async def list_accounts(as_json: AsJson = False) -> None:
     """All accounts: whether they are active, how their gates stand, how long their tokens last."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            found = await accounts.listing(connection)
-            rows = [shown_account(row, dependencies.settings.account_gate) for row in found]
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(_COLUMNS, rows, empty="No accounts: fascicle account connect")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        found = await accounts.listing(connection)
+        rows = [shown_account(row, dependencies.settings.account_gate) for row in found]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_COLUMNS, rows, empty="No accounts: fascicle account connect")
 
 
 @app.command("check")
-def check_accounts(
+@command
+async def check_accounts(
     account: Annotated[str | None, typer.Argument(help="An account's id or name; else all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask DeviantArt whether it takes our tokens, renewing them where needed. Exit 1: something is wrong."""
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            check_keys(dependencies.settings)
-            if account is not None:
-                wanted = [await account_named(dependencies, account)]
-            else:
-                async with transaction(dependencies.engine) as connection:
-                    wanted = await accounts.ids(connection)
-            rows = [await _checked(dependencies, account_id) for account_id in wanted]
-        if as_json:
-            print_json(rows)
+    async with database_only() as dependencies:
+        check_keys(dependencies.settings)
+        if account is not None:
+            wanted = [await account_named(dependencies, account)]
         else:
-            print_table(("account", "outcome", "detail"), rows, empty="No accounts: fascicle account connect")
-        if any(row["outcome"] != "ok" for row in rows):
-            raise typer.Exit(1)
-
-    run(command)
+            async with transaction(dependencies.engine) as connection:
+                wanted = await accounts.ids(connection)
+        rows = [await _checked(dependencies, account_id) for account_id in wanted]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(("account", "outcome", "detail"), rows, empty="No accounts: fascicle account connect")
+    if any(row["outcome"] != "ok" for row in rows):
+        raise typer.Exit(1)
 
 
 @app.command("rotate-keys")
-def rotate_keys(as_json: AsJson = False) -> None:
+@command
+async def rotate_keys(as_json: AsJson = False) -> None:
     """Encrypt all tokens and channels with the first key; the others may go then. Repeatable.
     Exit 1: some are left."""
     from fascicle.services.publishing.account_keys import in_words, outcomes, rotate_account, rotate_channel
     from fascicle.storage.notifications.channel import ids as channel_ids
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            check_keys(dependencies.settings)
-            first = (await dependencies.vault.keyring()).first
-            async with transaction(dependencies.engine) as connection:
-                wanted = await accounts.ids(connection)
-                channels = await channel_ids(connection)
-            rows = [await rotate_account(dependencies, account_id) for account_id in wanted]
-            channel_rows = [await rotate_channel(dependencies, channel_id) for channel_id in channels]
-        failed = [row for row in (*rows, *channel_rows) if row["outcome"] == "failed"]
-        counts, of_channels = outcomes(rows), outcomes(channel_rows)
-        if as_json:
-            print_json({"key": first, **counts, "channels": of_channels, "failures": failed})
-        else:
-            print_line(f"Key {first or '-'}: {in_words(counts)}; channels: {in_words(of_channels)}")
-            if failed:
-                print_table(("account", "channel", "outcome", "detail"), failed, empty="")
+    async with database_only() as dependencies:
+        check_keys(dependencies.settings)
+        first = (await dependencies.vault.keyring()).first
+        async with transaction(dependencies.engine) as connection:
+            wanted = await accounts.ids(connection)
+            channels = await channel_ids(connection)
+        rows = [await rotate_account(dependencies, account_id) for account_id in wanted]
+        channel_rows = [await rotate_channel(dependencies, channel_id) for channel_id in channels]
+    failed = [row for row in (*rows, *channel_rows) if row["outcome"] == "failed"]
+    counts, of_channels = outcomes(rows), outcomes(channel_rows)
+    if as_json:
+        print_json({"key": first, **counts, "channels": of_channels, "failures": failed})
+    else:
+        print_line(f"Key {first or '-'}: {in_words(counts)}; channels: {in_words(of_channels)}")
         if failed:
-            raise typer.Exit(1)
-
-    run(command)
+            print_table(("account", "channel", "outcome", "detail"), failed, empty="")
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command("new-key")
@@ -168,25 +151,23 @@ def make_key(as_json: AsJson = False) -> None:
 
 
 @app.command("set")
-def set_account(
+@command
+async def set_account(
     account: AccountRef,
     user: Annotated[str, typer.Option(help="Whose account it is: they get its mail.")],
     as_json: AsJson = False,
 ) -> None:
     """Say whose account it is."""
 
-    async def command() -> None:
-        async with database_only() as dependencies:
-            account_id = await account_named(dependencies, account)
-            user_id = await user_named(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                await accounts.set_owner(connection, account_id, user_id)
-        if as_json:
-            print_json({"id": account_id, "user": user})
-        else:
-            print_line(plain(f"{account} belongs to {user}"))
-
-    run(command)
+    async with database_only() as dependencies:
+        account_id = await account_named(dependencies, account)
+        user_id = await user_named(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            await accounts.set_owner(connection, account_id, user_id)
+    if as_json:
+        print_json({"id": account_id, "user": user})
+    else:
+        print_line(plain(f"{account} belongs to {user}"))
 
 
 async def account_named(dependencies: Dependencies, wanted: str) -> str:

@@ -16,7 +16,7 @@ from fascicle.storage.publishing import automation as automations
 from fascicle.storage.publishing import firing as firings
 from fascicle.storage.publishing import post as posts
 from fascicle.storage.publishing.automation import MAX_JITTER_SECONDS, NewAutomation
-from starter.context import database_only, reach, reading, run
+from starter.context import command, database_only, reach, reading
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
 from starter.publishing.account import account_named
@@ -39,7 +39,8 @@ AutomationRef = Annotated[str, typer.Argument(metavar="NAME", help="An automatio
 
 
 @app.command("create")
-def create(
+@command
+async def create(
     name: str,
     account: Annotated[str, typer.Option(help="The account whose drafts it publishes (name or id).")],
     at: Annotated[list[str] | None, typer.Option(help="Time of day, 18:00; repeatable.")] = None,
@@ -63,41 +64,36 @@ def create(
 ) -> None:
     """Publish drafts of an account by a rule: --at, --every or --per-day."""
 
-    async def command() -> None:
-        check_name(name)
-        rule = rule_of(RuleOptions(at or [], every, per_day, between, days))
-        values = {
-            "rule": rule,
-            "defaults": defaults_of(default or []),
-            "sale": price_of(sale_points, sale_price),
-        }
-        async with database_only() as dependencies:
-            now = dependencies.clock()
-            account_id = await account_named(dependencies, account)
-            async with transaction(dependencies.engine) as connection:
-                zone = zone_named(time_zone or await _owners_zone(connection, account_id))
-                if not next_windows(rule, zone, now, now, 1):
-                    raise UsageError(
-                        "wrong_usage", "It would never fire: the interval never meets those days."
-                    )
-                new = NewAutomation(
-                    account_id=account_id,
-                    name=name,
-                    time_zone=zone.key,
-                    strategy=strategy,
-                    jitter_seconds=jitter,
-                    **values,
-                )
-                view = await _created(connection, new, now)
-        if as_json:
-            print_json(view)
-            return
-        print_line(
-            f"[bold]{plain(name)}[/] publishes drafts of {plain(view['account'])}: {view['rule_in_words']}"
-        )
-        print_line(f"next: {view['next_windows'][0]['local']}; try: fascicle automation test {plain(name)}")
-
-    run(command)
+    check_name(name)
+    rule = rule_of(RuleOptions(at or [], every, per_day, between, days))
+    values = {
+        "rule": rule,
+        "defaults": defaults_of(default or []),
+        "sale": price_of(sale_points, sale_price),
+    }
+    async with database_only() as dependencies:
+        now = dependencies.clock()
+        account_id = await account_named(dependencies, account)
+        async with transaction(dependencies.engine) as connection:
+            zone = zone_named(time_zone or await _owners_zone(connection, account_id))
+            if not next_windows(rule, zone, now, now, 1):
+                raise UsageError("wrong_usage", "It would never fire: the interval never meets those days.")
+            new = NewAutomation(
+                account_id=account_id,
+                name=name,
+                time_zone=zone.key,
+                strategy=strategy,
+                jitter_seconds=jitter,
+                **values,
+            )
+            view = await _created(connection, new, now)
+    if as_json:
+        print_json(view)
+        return
+    print_line(
+        f"[bold]{plain(name)}[/] publishes drafts of {plain(view['account'])}: {view['rule_in_words']}"
+    )
+    print_line(f"next: {view['next_windows'][0]['local']}; try: fascicle automation test {plain(name)}")
 
 
 async def _created(connection: "AsyncConnection", new: NewAutomation, now: datetime) -> dict[str, Any]:
@@ -124,143 +120,126 @@ async def _owners_zone(connection: "AsyncConnection", account_id: str) -> str:
 
 
 @app.command("list")
-def list_automations(as_json: AsJson = False) -> None:
+@command
+async def list_automations(as_json: AsJson = False) -> None:
     """All automations."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await automations.listing(connection)
-        rows = [{**row, "rule_in_words": rule_in_words(row)} for row in rows]
-        if as_json:
-            print_json(rows)
-            return
-        columns = ("name", "account", "enabled", "rule", "time_zone", "strategy", "last_scheduled_at")
-        table = [
-            {**row, "rule": row["rule_in_words"], "enabled": "yes" if row["enabled"] else "no"}
-            for row in rows
-        ]
-        print_table(columns, table, empty="None yet: fascicle automation create NAME --account A --at 18:00")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        rows = await automations.listing(connection)
+    rows = [{**row, "rule_in_words": rule_in_words(row)} for row in rows]
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("name", "account", "enabled", "rule", "time_zone", "strategy", "last_scheduled_at")
+    table = [
+        {**row, "rule": row["rule_in_words"], "enabled": "yes" if row["enabled"] else "no"} for row in rows
+    ]
+    print_table(columns, table, empty="None yet: fascicle automation create NAME --account A --at 18:00")
 
 
 @app.command("show")
-def show(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def show(name: AutomationRef, as_json: AsJson = False) -> None:
     """One automation: its rule, the next windows, the drafts that wait, what it did last."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            view = await shown(connection, row, dependencies.clock())
-        print_json(view) if as_json else print_shown(view)
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        view = await shown(connection, row, dependencies.clock())
+    print_json(view) if as_json else print_shown(view)
 
 
 @app.command("enable")
-def enable(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def enable(name: AutomationRef, as_json: AsJson = False) -> None:
     """Let it fire again. Windows of the time it was disabled are not made up for."""
 
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            changed = await automations.enable(connection, row["id"], dependencies.clock())
-        _tell(row, "enabled", changed, as_json=as_json)
-
-    run(command)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        changed = await automations.enable(connection, row["id"], dependencies.clock())
+    _tell(row, "enabled", changed, as_json=as_json)
 
 
 @app.command("disable")
-def disable(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def disable(name: AutomationRef, as_json: AsJson = False) -> None:
     """Let it fire no more. What it has scheduled stays scheduled."""
 
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            changed = await automations.disable(connection, row["id"])
-        _tell(row, "disabled", changed, as_json=as_json)
-
-    run(command)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        changed = await automations.disable(connection, row["id"])
+    _tell(row, "disabled", changed, as_json=as_json)
 
 
 @app.command("delete")
-def delete(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def delete(name: AutomationRef, as_json: AsJson = False) -> None:
     """Forget it and its log. What it has scheduled stays scheduled."""
 
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            await automations.delete(connection, row["id"])
-        _tell(row, "deleted", True, as_json=as_json)
-
-    run(command)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        await automations.delete(connection, row["id"])
+    _tell(row, "deleted", True, as_json=as_json)
 
 
 @app.command("test")
-def rehearse(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def rehearse(name: AutomationRef, as_json: AsJson = False) -> None:
     """What it would do now and in its next windows. Changes nothing."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            every = timedelta(seconds=dependencies.settings.automation_every_seconds)
-            view = await foreseen(connection, automations.checked(row), dependencies.clock(), every)
-        if as_json:
-            print_json({**view, "enabled": row["enabled"], "account_paused": row["account_paused"]})
-            return
-        if not row["enabled"]:
-            print_note("It is disabled: this is what it would do.")
-        if row["account_paused"]:
-            print_note("Its account is paused: nothing fires until it is connected again.")
-        print_foreseen(view)
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        every = timedelta(seconds=dependencies.settings.automation_every_seconds)
+        view = await foreseen(connection, automations.checked(row), dependencies.clock(), every)
+    if as_json:
+        print_json({**view, "enabled": row["enabled"], "account_paused": row["account_paused"]})
+        return
+    if not row["enabled"]:
+        print_note("It is disabled: this is what it would do.")
+    if row["account_paused"]:
+        print_note("Its account is paused: nothing fires until it is connected again.")
+    print_foreseen(view)
 
 
 @app.command("run")
-def run_now(name: AutomationRef, as_json: AsJson = False) -> None:
+@command
+async def run_now(name: AutomationRef, as_json: AsJson = False) -> None:
     """Publish a draft by it now, whatever its rule says."""
 
-    async def command() -> None:
-        async with reach() as r:
-            row, firing = await _fire(r.dependencies, name)
-            if firing.post_id is not None:
-                await _look_after(r.client, firing, row["account_id"])
-        if as_json:
-            filled = list(firing.filled)
-            print_json(
-                {
-                    "automation": row["name"],
-                    "outcome": firing.outcome,
-                    "post_id": firing.post_id,
-                    "filled": filled,
-                }
-            )
-        elif firing.post_id is None:
-            print_line(f"{plain(row['account'])} has no draft that is ready: nothing was scheduled")
-        else:
-            print_line(f"[bold]{plain(firing.title)}[/] is scheduled ({firing.post_id})")
-        if row["account_paused"]:
-            print_note("The account is paused: its posts wait until it is connected again.")
-
-    run(command)
+    async with reach() as r:
+        row, firing = await _fire(r.dependencies, name)
+        if firing.post_id is not None:
+            await _look_after(r.client, firing, row["account_id"])
+    if as_json:
+        filled = list(firing.filled)
+        print_json(
+            {
+                "automation": row["name"],
+                "outcome": firing.outcome,
+                "post_id": firing.post_id,
+                "filled": filled,
+            }
+        )
+    elif firing.post_id is None:
+        print_line(f"{plain(row['account'])} has no draft that is ready: nothing was scheduled")
+    else:
+        print_line(f"[bold]{plain(firing.title)}[/] is scheduled ({firing.post_id})")
+    if row["account_paused"]:
+        print_note("The account is paused: its posts wait until it is connected again.")
 
 
 @app.command("log")
-def log(
+@command
+async def log(
     name: AutomationRef,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """What came of its windows, newest first."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            row = await _named(connection, name)
-            runs = await automations.runs(connection, row["id"], limit)
-        print_json(runs) if as_json else print_runs(runs)
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        row = await _named(connection, name)
+        runs = await automations.runs(connection, row["id"], limit)
+    print_json(runs) if as_json else print_runs(runs)
 
 
 async def _named(connection: "AsyncConnection", wanted: str) -> dict[str, Any]:

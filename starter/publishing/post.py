@@ -12,7 +12,7 @@ from fascicle.domain.publishing.post import CHECKED, PostState, check_post
 from fascicle.domain.urls import parse_http_url
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import post as posts
-from starter.context import database_only, reach, reading, run
+from starter.context import command, database_only, reach, reading
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 from starter.publishing import post_options as options
@@ -39,7 +39,8 @@ _HIDDEN = ("account_id", "account_paused_at", "planned_for", "reconciled_at", "d
 
 
 @app.command("create")
-def create(
+@command
+async def create(
     files: Annotated[list[Path], typer.Argument(help="The images, in their order.", show_default=False)],
     title: Annotated[str, typer.Option(help="At most 50 characters.")],
     account: AccountOption,
@@ -76,24 +77,22 @@ def create(
     )
     new = NewPost(files, title, {**said, "jitter_seconds": jitter or 0.0})
 
-    async def command() -> None:
-        # A draft needs only the database; a scheduled post needs Temporal too.
-        async with database_only() as dependencies:
-            account_id = await account_named(dependencies, account)
-            publish_at = None if at is None else await future_of(dependencies, account_id, at)
-            post_id = await create_post(dependencies, account_id, new)
-            if publish_at is None:
-                await tell_of(dependencies, post_id, as_json)
-        if publish_at is not None:
-            async with reach() as r:
-                await changing(r, post_id, lambda c: posts.schedule(c, post_id, publish_at))
-                await tell_of(r.dependencies, post_id, as_json)
-
-    run(command)
+    # A draft needs only the database; a scheduled post needs Temporal too.
+    async with database_only() as dependencies:
+        account_id = await account_named(dependencies, account)
+        publish_at = None if at is None else await future_of(dependencies, account_id, at)
+        post_id = await create_post(dependencies, account_id, new)
+        if publish_at is None:
+            await tell_of(dependencies, post_id, as_json)
+    if publish_at is not None:
+        async with reach() as r:
+            await changing(r, post_id, lambda c: posts.schedule(c, post_id, publish_at))
+            await tell_of(r.dependencies, post_id, as_json)
 
 
 @app.command("edit")
-def edit(
+@command
+async def edit(
     post: PostRef,
     title: Annotated[str | None, typer.Option(help="At most 50 characters.")] = None,
     description: options.Description = None,
@@ -127,17 +126,14 @@ def edit(
     )
     given = {name: value for name, value in said.items() if value is not None}
 
-    async def command() -> None:
-        if not given:
-            raise UsageError("wrong_usage", "Nothing to change. See `fascicle post edit --help`.")
-        async with database_only() as dependencies:
-            found = await found_post(dependencies, post)
-            check_post(**{name: given.get(name, found[name]) for name in CHECKED})
-            async with transaction(dependencies.engine) as connection:
-                await posts.edit(connection, post, given)
-            await tell_of(dependencies, post, as_json)
-
-    run(command)
+    if not given:
+        raise UsageError("wrong_usage", "Nothing to change. See `fascicle post edit --help`.")
+    async with database_only() as dependencies:
+        found = await found_post(dependencies, post)
+        check_post(**{name: given.get(name, found[name]) for name in CHECKED})
+        async with transaction(dependencies.engine) as connection:
+            await posts.edit(connection, post, given)
+        await tell_of(dependencies, post, as_json)
 
 
 @app.command("schedule")
@@ -171,16 +167,14 @@ def retry(post: PostRef, as_json: AsJson = False) -> None:
 
 
 @app.command("delete")
-def delete(post: PostRef, as_json: AsJson = False) -> None:
+@command
+async def delete(post: PostRef, as_json: AsJson = False) -> None:
     """Forget a post here (not on the site). Its files leave the store a week later."""
 
-    async def command() -> None:
-        check_is_text(post)
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            await posts.delete(connection, post, datetime.now(UTC))
-        print_json({"id": post, "deleted": True}) if as_json else print_line(f"Deleted {plain(post)}")
-
-    run(command)
+    check_is_text(post)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        await posts.delete(connection, post, datetime.now(UTC))
+    print_json({"id": post, "deleted": True}) if as_json else print_line(f"Deleted {plain(post)}")
 
 
 @app.command("resolve")
@@ -211,7 +205,8 @@ def resolve(
 
 
 @app.command("list")
-def list_posts(
+@command
+async def list_posts(
     account: Annotated[str | None, typer.Option(help="Only of this account.")] = None,
     state: Annotated[PostState | None, typer.Option(help="Only in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
@@ -219,36 +214,29 @@ def list_posts(
 ) -> None:
     """Posts, the latest times first."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            account_id = None if account is None else await account_named(dependencies, account)
-            async with transaction(dependencies.engine) as connection:
-                rows = await posts.listing(connection, account_id=account_id, state=state, limit=limit)
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(
-                _COLUMNS, rows, empty="No posts: fascicle post create FILE --title TITLE --account NAME"
-            )
-
-    run(command)
+    async with reading() as dependencies:
+        account_id = None if account is None else await account_named(dependencies, account)
+        async with transaction(dependencies.engine) as connection:
+            rows = await posts.listing(connection, account_id=account_id, state=state, limit=limit)
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_COLUMNS, rows, empty="No posts: fascicle post create FILE --title TITLE --account NAME")
 
 
 @app.command("show")
-def show(post: PostRef, as_json: AsJson = False) -> None:
+@command
+async def show(post: PostRef, as_json: AsJson = False) -> None:
     """All about a post: its files, and what happened to it."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            found = await found_post(dependencies, post)
-        if as_json:
-            print_json(found)
-            return
-        print_facts({k: v for k, v in found.items() if k not in _HIDDEN and v is not None})
-        print_line("")
-        columns = ("position", "file_name", "size", "item_id", "published_at", "url")
-        print_table(columns, found["files"], empty="No files.")
-        print_line("")
-        print_table(("at", "kind", "detail"), found["events"], empty="")
-
-    run(command)
+    async with reading() as dependencies:
+        found = await found_post(dependencies, post)
+    if as_json:
+        print_json(found)
+        return
+    print_facts({k: v for k, v in found.items() if k not in _HIDDEN and v is not None})
+    print_line("")
+    columns = ("position", "file_name", "size", "item_id", "published_at", "url")
+    print_table(columns, found["files"], empty="No files.")
+    print_line("")
+    print_table(("at", "kind", "detail"), found["events"], empty="")

@@ -11,7 +11,7 @@ from fascicle.domain.times import future_time
 from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import post as posts
-from starter.context import Reach, reach, run
+from starter.context import Reach, command, reach
 from starter.output import plain, print_json, print_line, print_note
 
 if TYPE_CHECKING:
@@ -36,29 +36,25 @@ def post_hints(settled_badly: Sequence[Mapping[str, Any]], waiting: Sequence[Map
     return hints + [f"on their way, {row['posts']} wait: {row['waiting_for']}" for row in waiting]
 
 
-def change_at(
+@command
+async def change_at(
     post: str, time: str, as_json: bool, change: "Callable[[AsyncConnection, datetime], Awaitable[None]]"
 ) -> None:
-    async def command() -> None:
-        async with reach() as r:
-            found = await found_post(r.dependencies, post)
-            publish_at = await future_of(r.dependencies, found["account_id"], time)
-            await changing(r, post, lambda c: change(c, publish_at))
-            await tell_of(r.dependencies, post, as_json)
-
-    run(command)
+    async with reach() as r:
+        found = await found_post(r.dependencies, post)
+        publish_at = await future_of(r.dependencies, found["account_id"], time)
+        await changing(r, post, lambda c: change(c, publish_at))
+        await tell_of(r.dependencies, post, as_json)
 
 
-def change_now(
+@command
+async def change_now(
     post: str, as_json: bool, change: "Callable[[AsyncConnection, datetime], Awaitable[None]]"
 ) -> None:
-    async def command() -> None:
-        async with reach() as r:
-            await found_post(r.dependencies, post)
-            await changing(r, post, lambda c: change(c, datetime.now(UTC)))
-            await tell_of(r.dependencies, post, as_json)
-
-    run(command)
+    async with reach() as r:
+        await found_post(r.dependencies, post)
+        await changing(r, post, lambda c: change(c, datetime.now(UTC)))
+        await tell_of(r.dependencies, post, as_json)
 
 
 async def changing(r: Reach, post: str, change: "Callable[[AsyncConnection], Awaitable[None]]") -> None:

@@ -10,7 +10,7 @@ from fascicle.domain.given_text import check_is_text
 from fascicle.domain.publishing.automation_defaults import price_in_words
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import sale as sales
-from starter.context import database_only, reading, run
+from starter.context import command, database_only, reading
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_table
 
@@ -23,67 +23,60 @@ _STATES = ("waiting", "ready", "claimed", "done", "failed", "cancelled", "all")
 
 
 @app.command("list")
-def list_sales(
+@command
+async def list_sales(
     state: Annotated[str, typer.Option(help=f"{', '.join(_STATES)}.")] = "all",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """The queue, newest first."""
 
-    async def command() -> None:
-        if state not in _STATES:
-            raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
-        wanted = None if state == "all" else state
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await sales.listing(connection, state=wanted, limit=limit)
-        if as_json:
-            print_json(rows)
-            return
-        table = [{**row, "price": price_in_words(row["price"]), "error": row["last_error"]} for row in rows]
-        columns = ("id", "title", "price", "state", "attempts", "claimed_by", "claimed_until", "error")
-        print_table(
-            columns, table, empty="Nothing: see `fascicle automation create --help` for --sale-points."
-        )
-
-    run(command)
+    if state not in _STATES:
+        raise UsageError("wrong_usage", f"{state!r} is no state: use one of {', '.join(_STATES)}.")
+    wanted = None if state == "all" else state
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        rows = await sales.listing(connection, state=wanted, limit=limit)
+    if as_json:
+        print_json(rows)
+        return
+    table = [{**row, "price": price_in_words(row["price"]), "error": row["last_error"]} for row in rows]
+    columns = ("id", "title", "price", "state", "attempts", "claimed_by", "claimed_until", "error")
+    print_table(columns, table, empty="Nothing: see `fascicle automation create --help` for --sale-points.")
 
 
 @app.command("next")
-def take_next(
+@command
+async def take_next(
     client: Annotated[str, typer.Option(help="Who takes it.")] = "cli", as_json: AsJson = False
 ) -> None:
     """Take the next item. Whoever does not complete it in time loses it to the next."""
 
-    async def command() -> None:
-        check_is_text(client)
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            seconds = dependencies.settings.sale_claim_seconds
-            item = await sales.take_next(connection, client, dependencies.clock(), seconds)
-        if as_json:
-            print_json(None if item is None else asdict(item))
-        elif item is None:
-            print_line("Nothing is ready.")
-        else:
-            print_facts({**asdict(item), "price": price_in_words(item.price)})
-
-    run(command)
+    check_is_text(client)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        seconds = dependencies.settings.sale_claim_seconds
+        item = await sales.take_next(connection, client, dependencies.clock(), seconds)
+    if as_json:
+        print_json(None if item is None else asdict(item))
+    elif item is None:
+        print_line("Nothing is ready.")
+    else:
+        print_facts({**asdict(item), "price": price_in_words(item.price)})
 
 
 @app.command("complete")
-def complete(sale_id: SaleId, claim: Claim, as_json: AsJson = False) -> None:
+@command
+async def complete(sale_id: SaleId, claim: Claim, as_json: AsJson = False) -> None:
     """It is up for sale."""
 
-    async def command() -> None:
-        check_is_text(claim)
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            state = await sales.complete(connection, sale_id, claim, dependencies.clock())
-        _tell(sale_id, state, as_json=as_json)
-
-    run(command)
+    check_is_text(claim)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        state = await sales.complete(connection, sale_id, claim, dependencies.clock())
+    _tell(sale_id, state, as_json=as_json)
 
 
 @app.command("fail")
-def fail(
+@command
+async def fail(
     sale_id: SaleId,
     claim: Claim,
     error: Annotated[str, typer.Option(help="What went wrong.")],
@@ -92,27 +85,22 @@ def fail(
 ) -> None:
     """It did not work."""
 
-    async def command() -> None:
-        check_is_text(claim)
-        check_is_text(error)
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            now = dependencies.clock()
-            state = await sales.fail(connection, sale_id, claim, error, retry=retry, now=now)
-        _tell(sale_id, state, as_json=as_json)
-
-    run(command)
+    check_is_text(claim)
+    check_is_text(error)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        now = dependencies.clock()
+        state = await sales.fail(connection, sale_id, claim, error, retry=retry, now=now)
+    _tell(sale_id, state, as_json=as_json)
 
 
 @app.command("retry")
-def retry(sale_id: SaleId, as_json: AsJson = False) -> None:
+@command
+async def retry(sale_id: SaleId, as_json: AsJson = False) -> None:
     """Put a failed or cancelled item back into the queue."""
 
-    async def command() -> None:
-        async with database_only() as dependencies, transaction(dependencies.engine) as connection:
-            await sales.retry(connection, sale_id)
-        _tell(sale_id, "waiting", as_json=as_json)
-
-    run(command)
+    async with database_only() as dependencies, transaction(dependencies.engine) as connection:
+        await sales.retry(connection, sale_id)
+    _tell(sale_id, "waiting", as_json=as_json)
 
 
 def sale_hints(failed: int) -> list[str]:

@@ -13,7 +13,7 @@ from fascicle.imports.csv_table import doubtful_csv
 from fascicle.imports.reading import Format, ImportFile, read_import
 from fascicle.services.series.series_import import Importer, Report
 from fascicle.sites.base import Sites
-from starter.context import Reach, reach, run
+from starter.context import Reach, command, reach
 from starter.notifications.user import user_named
 from starter.options import AsJson
 from starter.output import plain, print_json, print_line, print_note, print_table
@@ -23,7 +23,8 @@ from starter.series.source import check_languages
 _SHOWN = 50
 
 
-def import_file(
+@command
+async def import_file(
     file: Annotated[Path, typer.Argument(help="A list of URLs, CSV, OPML, a Tachiyomi/Mihon backup, "
                                               "an AniList or MyAnimeList export.")],
     user: Annotated[str | None, typer.Option(help="Who follows the series from where the file says.")] = None,
@@ -37,25 +38,22 @@ def import_file(
 ) -> None:  # fmt: skip
     """Follow every series of a file. Run it again to go on after an interruption; history is silent."""
 
-    async def command() -> None:
-        check_languages(language or [])
-        _check_target(doubtful)
-        async with reach() as r:
-            user_id = await user_named(r.dependencies, user) if user is not None else None
-            batch = read_import(file, file_format, _known_series(r.dependencies.sites))
-            if not (yes or as_json or _confirmed(file, batch, user)):
-                print_note("Nothing was imported.")
-                return
-            report = await _import(r, batch, user_id, language)
-        written = _write_doubtful(doubtful, report)
-        if as_json:
-            print_json(_as_json(batch, report))
-        else:
-            _print(batch, report, written)
-        if report.failed:
-            raise typer.Exit(1)
-
-    run(command)
+    check_languages(language or [])
+    _check_target(doubtful)
+    async with reach() as r:
+        user_id = await user_named(r.dependencies, user) if user is not None else None
+        batch = read_import(file, file_format, _known_series(r.dependencies.sites))
+        if not (yes or as_json or _confirmed(file, batch, user)):
+            print_note("Nothing was imported.")
+            return
+        report = await _import(r, batch, user_id, language)
+    written = _write_doubtful(doubtful, report)
+    if as_json:
+        print_json(_as_json(batch, report))
+    else:
+        _print(batch, report, written)
+    if report.failed:
+        raise typer.Exit(1)
 
 
 async def _import(r: Reach, batch: ImportFile, user_id: str | None, languages: list[str] | None) -> Report:

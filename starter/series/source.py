@@ -15,7 +15,7 @@ from fascicle.services.series.named_source import source_named
 from fascicle.storage.database import transaction
 from fascicle.storage.series import chapter as chapters_table
 from fascicle.storage.series import source as sources
-from starter.context import Reach, reach, reading, run
+from starter.context import Reach, command, reach, reading
 from starter.lazy import LazyCommand, lazy_group
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note, print_table
@@ -43,7 +43,8 @@ _QUERY_PATIENCE = timedelta(seconds=3)
 
 
 @app.command("add")
-def add(
+@command
+async def add(
     url: str,
     series: Annotated[str | None, typer.Option(help="Attach to this series (id or title).")] = None,
     language: Annotated[list[str] | None, typer.Option(help="Language to follow; repeatable.")] = None,
@@ -56,144 +57,134 @@ def add(
     """Follow the series behind a URL. Its history is stored silently."""
     from fascicle.services.series.onboarding import add_source
 
-    async def command() -> None:
-        check_languages(language or [])
-        async with reach() as r:
-            done = await add_source(
-                r.dependencies,
-                r.client,
-                url,
-                series=series,
-                languages=language,
-                cadence=cadence,
-                announce_history=announce_history,
-                on_wait=print_note,
-            )
-        if not done.created and (series or language or cadence or announce_history):
-            print_note("It was there already: the options were not applied. See `fascicle source --help`.")
-        if as_json:
-            print_json({"created": done.created, "correlation_id": current_correlation_id(), **done.source})
-            return
-        word = "is followed now" if done.created else "was followed already"
-        print_line(f"[bold]{plain(done.source['title'])}[/] {word}: source {done.source['id']}")
-
-    run(command)
+    check_languages(language or [])
+    async with reach() as r:
+        done = await add_source(
+            r.dependencies,
+            r.client,
+            url,
+            series=series,
+            languages=language,
+            cadence=cadence,
+            announce_history=announce_history,
+            on_wait=print_note,
+        )
+    if not done.created and (series or language or cadence or announce_history):
+        print_note("It was there already: the options were not applied. See `fascicle source --help`.")
+    if as_json:
+        print_json({"created": done.created, "correlation_id": current_correlation_id(), **done.source})
+        return
+    word = "is followed now" if done.created else "was followed already"
+    print_line(f"[bold]{plain(done.source['title'])}[/] {word}: source {done.source['id']}")
 
 
 @app.command("list")
-def list_sources(as_json: AsJson = False) -> None:
+@command
+async def list_sources(as_json: AsJson = False) -> None:
     """All sources with their cadence, circuit and next check."""
 
-    async def command() -> None:
-        async with reading() as dependencies, transaction(dependencies.engine) as connection:
-            rows = await sources.listing(connection)
-        if as_json:
-            print_json(rows)
-        else:
-            print_table(_COLUMNS, map(_shown, rows), empty="No sources yet: fascicle source add URL")
-
-    run(command)
+    async with reading() as dependencies, transaction(dependencies.engine) as connection:
+        rows = await sources.listing(connection)
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(_COLUMNS, map(_shown, rows), empty="No sources yet: fascicle source add URL")
 
 
 @app.command("show")
-def show(source: SourceRef, as_json: AsJson = False) -> None:
+@command
+async def show(source: SourceRef, as_json: AsJson = False) -> None:
     """One source, and what its workflow is doing."""
 
-    async def command() -> None:
-        async with reach() as r:
-            row = await source_named(r.dependencies, source)
-            workflow = await workflow_status(r.client, row["id"])
-            gaps = await _gaps(r, row)
-        if as_json:
-            print_json({**row, "gaps": gaps, "workflow": workflow})
-            return
-        if not _is_feed(row):
-            row["missing chapters"] = describe(gaps)
-        told = ("polls", "last_outcome", "waiting_for", "error")
-        print_facts({**row, **{f"workflow: {name}": workflow[name] for name in told if name in workflow}})
-
-    run(command)
+    async with reach() as r:
+        row = await source_named(r.dependencies, source)
+        workflow = await workflow_status(r.client, row["id"])
+        gaps = await _gaps(r, row)
+    if as_json:
+        print_json({**row, "gaps": gaps, "workflow": workflow})
+        return
+    if not _is_feed(row):
+        row["missing chapters"] = describe(gaps)
+    told = ("polls", "last_outcome", "waiting_for", "error")
+    print_facts({**row, **{f"workflow: {name}": workflow[name] for name in told if name in workflow}})
 
 
 @app.command("pause")
-def pause(source: SourceRef, reason: Annotated[str, typer.Option(help="Shown to others.")] = "") -> None:
+@command
+async def pause(
+    source: SourceRef, reason: Annotated[str, typer.Option(help="Shown to others.")] = ""
+) -> None:
     """Stop polling until resumed."""
-    run(lambda: _signalled(source, "pause", reason, "is paused"))
+    await _signalled(source, "pause", reason, "is paused")
 
 
 @app.command("resume")
-def resume(source: SourceRef) -> None:
+@command
+async def resume(source: SourceRef) -> None:
     """Poll again."""
-    run(lambda: _signalled(source, "resume", None, "is polled again"))
+    await _signalled(source, "resume", None, "is polled again")
 
 
 @app.command("poll")
-def poll(source: SourceRef) -> None:
+@command
+async def poll(source: SourceRef) -> None:
     """Look now, whatever the timer says."""
-    run(lambda: _signalled(source, "poll_now", None, "is being polled"))
+    await _signalled(source, "poll_now", None, "is being polled")
 
 
 @app.command("replay")
-def replay(
+@command
+async def replay(
     source: SourceRef,
     chapters: Annotated[str, typer.Argument(help="A chapter's key (45), or a range of numbers (40-45).")],
 ) -> None:
     """Ingest chapters of a source once more. Nobody is told twice."""
 
-    async def command() -> None:
-        if not chapters.strip() or len(chapters) > 200:
+    if not chapters.strip() or len(chapters) > 200:
+        raise UsageError("wrong_usage", "Which chapters? Give a key such as 45, or a range such as 40-45.")
+    async with reach() as r:
+        row = await source_named(r.dependencies, source)
+        if _is_feed(row):
             raise UsageError(
-                "wrong_usage", "Which chapters? Give a key such as 45, or a range such as 40-45."
+                "wrong_usage",
+                f"{row['title']} is a feed: its runs are replayed, `fascicle run replay ID`.",
             )
-        async with reach() as r:
-            row = await source_named(r.dependencies, source)
-            if _is_feed(row):
-                raise UsageError(
-                    "wrong_usage",
-                    f"{row['title']} is a feed: its runs are replayed, `fascicle run replay ID`.",
-                )
-            await _signal(r, row, "replay", chapters.strip())
-        print_line(f"{plain(row['title'])} replays {plain(chapters.strip())}")
-
-    run(command)
+        await _signal(r, row, "replay", chapters.strip())
+    print_line(f"{plain(row['title'])} replays {plain(chapters.strip())}")
 
 
 @app.command("priority")
-def priority(
+@command
+async def priority(
     source: SourceRef, cadence: Annotated[str, typer.Argument(help="HOT, WARM, COLD or auto.")]
 ) -> None:
     """Pin the cadence, or hand it back to the rule."""
     name = cadence.upper()
 
-    async def command() -> None:
-        if name not in (*Cadence.__members__, "AUTO"):
-            raise UsageError("wrong_usage", f"{cadence!r} is no cadence: use HOT, WARM, COLD or auto.")
-        done = "has the cadence of the rule again" if name == "AUTO" else f"is pinned to {name}"
-        await _signalled(source, "set_priority", name, done)
-
-    run(command)
+    if name not in (*Cadence.__members__, "AUTO"):
+        raise UsageError("wrong_usage", f"{cadence!r} is no cadence: use HOT, WARM, COLD or auto.")
+    done = "has the cadence of the rule again" if name == "AUTO" else f"is pinned to {name}"
+    await _signalled(source, "set_priority", name, done)
 
 
 @app.command("remove")
-def remove(source: SourceRef) -> None:
+@command
+async def remove(source: SourceRef) -> None:
     """Stop following. What was stored stays; adding the URL again picks it up."""
     from fascicle.temporal.workflow_start import stop_workflow
 
-    async def command() -> None:
-        async with reach() as r:
-            row = await source_named(r.dependencies, source)
-            if _is_feed(row):
-                raise UsageError(
-                    "wrong_usage",
-                    f"{row['title']} is a feed and stays while somebody follows it: "
-                    f"fascicle feed unsubscribe {row['id']} --user NAME",
-                )
-            async with transaction(r.dependencies.engine) as connection:
-                await sources.remove(connection, row["id"], r.dependencies.clock())
-            await stop_workflow(r.client, source_workflow_id(row["id"]))
-        print_line(f"{plain(row['title'])} is no longer followed")
-
-    run(command)
+    async with reach() as r:
+        row = await source_named(r.dependencies, source)
+        if _is_feed(row):
+            raise UsageError(
+                "wrong_usage",
+                f"{row['title']} is a feed and stays while somebody follows it: "
+                f"fascicle feed unsubscribe {row['id']} --user NAME",
+            )
+        async with transaction(r.dependencies.engine) as connection:
+            await sources.remove(connection, row["id"], r.dependencies.clock())
+        await stop_workflow(r.client, source_workflow_id(row["id"]))
+    print_line(f"{plain(row['title'])} is no longer followed")
 
 
 async def _signalled(source: str, signal: str, argument: str | None, done: str) -> None:

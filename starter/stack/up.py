@@ -24,7 +24,7 @@ from fascicle.embedded import (
 from fascicle.settings.setting_names import unknown_in_words
 from fascicle.settings.settings import Settings, load_settings
 from fascicle.storage.database import open_reading_engine
-from starter.context import KEYS_ARE_SET, demo_folder, run, temporal_is_named
+from starter.context import KEYS_ARE_SET, command, demo_folder, temporal_is_named
 from starter.output import leave, plain
 from starter.stack.events import follow_events, say
 from starter.stack.prepared import Preparation
@@ -43,17 +43,15 @@ _REMEDIES = {
 }
 
 
-def up(
+@command
+async def up(
     demo: Annotated[
         bool, typer.Option("--demo", help="With upstreams of its own: real work, offline.")
     ] = False,
 ) -> None:
     """Run the whole stack here until Ctrl-C. Services named in the environment are used instead of ours."""
 
-    async def command() -> None:
-        await Stack(load_settings(), demo=demo).run()
-
-    run(command)
+    await Stack(load_settings(), demo=demo).run()
 
 
 class Stack:

@@ -12,7 +12,7 @@ from fascicle.domain.urls import parse_http_url
 from fascicle.services.dependencies import standalone_articles
 from fascicle.services.waiting import patiently
 from fascicle.settings.settings import Settings
-from starter.context import effective_settings, run
+from starter.context import command, effective_settings
 from starter.fics.saved_page import content_of
 from starter.options import AsJson
 from starter.output import plain, print_facts, print_json, print_line, print_note
@@ -21,19 +21,17 @@ _LARGEST = 20_000_000
 _SHOWN = ("title", "author", "site_name", "published_at", "language", "words", "url", "extractor")
 
 
-def extract(
+@command
+async def extract(
     page: Annotated[str, typer.Argument(metavar="URL|FILE", help="An article's address, or its saved page.")],
     url: Annotated[str | None, typer.Option(help="Where a saved page is from.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The text of an article, without the rest of its page; or why there is none. Nothing is stored."""
 
-    async def command() -> None:
-        check_is_text(page)
-        found = _facts(await _article(page, url))
-        print_json(found) if as_json else _show(found)
-
-    run(command, as_json=as_json)
+    check_is_text(page)
+    found = _facts(await _article(page, url))
+    print_json(found) if as_json else _show(found)
 
 
 async def _article(page: str, url: str | None) -> Article:

@@ -11,7 +11,7 @@ from fascicle.domain.summaries.request import Asked, RequestStatus
 from fascicle.storage.database import transaction
 from fascicle.storage.series import library
 from fascicle.storage.summaries import request_work as works
-from starter.context import Reach, reach, reading, run
+from starter.context import Reach, command, reach, reading
 from starter.notifications.user import user_named
 from starter.options import AsJson
 from starter.output import errors, plain, print_facts, print_json, print_line, print_note, print_table
@@ -34,7 +34,8 @@ WaitFlag = Annotated[bool, typer.Option("--wait", help="Until it is done, and sh
 Within = Annotated[float, typer.Option(help="Seconds that --wait waits at most.", min=0, max=86_400)]
 
 
-def summarize(
+@command
+async def summarize(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page's address.")],
     user: Annotated[
         str | None, typer.Option("--user", help="Who is told when it is done; made if there is no such user.")
@@ -49,19 +50,16 @@ def summarize(
 ) -> None:
     """Have a page summarised. However many ask for it, it is read, and paid for, once."""
 
-    async def command() -> None:
-        check_is_text(url)
-        asked = Asked(
-            url=url,
-            user=user,
-            refresh=refresh,
-            request_id=request_id,
-            wait_seconds=within if wait else 0,
-        )
-        async with reach() as r:
-            await submit(r, asked, as_json=as_json)
-
-    run(command, as_json=as_json)
+    check_is_text(url)
+    asked = Asked(
+        url=url,
+        user=user,
+        refresh=refresh,
+        request_id=request_id,
+        wait_seconds=within if wait else 0,
+    )
+    async with reach() as r:
+        await submit(r, asked, as_json=as_json)
 
 
 async def submit(r: Reach, asked: Asked, *, as_json: bool) -> None:
@@ -86,7 +84,8 @@ async def submit(r: Reach, asked: Asked, *, as_json: bool) -> None:
 
 
 @app.command("list")
-def list_requests(
+@command
+async def list_requests(
     status: Annotated[
         list[RequestStatus] | None, typer.Option(help="Only with this status; repeatable.")
     ] = None,
@@ -96,103 +95,90 @@ def list_requests(
 ) -> None:
     """Requests, newest first."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            user_id = None if user is None else await user_named(dependencies, user)
-            async with transaction(dependencies.engine) as connection:
-                views = await works.views(connection, statuses=status or (), user_id=user_id, limit=limit)
-        if as_json:
-            print_json([request_facts(view) for view in views])
-        else:
-            empty = "None of these." if status or user else "No requests: fascicle summarize URL"
-            print_table(COLUMNS, map(request_row, views), empty=empty)
-
-    run(command, as_json=as_json)
+    async with reading() as dependencies:
+        user_id = None if user is None else await user_named(dependencies, user)
+        async with transaction(dependencies.engine) as connection:
+            views = await works.views(connection, statuses=status or (), user_id=user_id, limit=limit)
+    if as_json:
+        print_json([request_facts(view) for view in views])
+    else:
+        empty = "None of these." if status or user else "No requests: fascicle summarize URL"
+        print_table(COLUMNS, map(request_row, views), empty=empty)
 
 
 @app.command("show")
-def show(request_id: RequestId, as_json: AsJson = False) -> None:
+@command
+async def show(request_id: RequestId, as_json: AsJson = False) -> None:
     """All about one: where it stands, what it cost, what went wrong, the summary."""
 
-    async def command() -> None:
-        async with reach() as r:
-            view = await _desk(r).show(request_id)
-            async with transaction(r.dependencies.engine) as connection:
-                people = await works.subscribers(connection, request_id)
-        if as_json:
-            print_json(request_facts(view) | {"subscribers": people})
-            return
-        show_request(view)
-        if people:
-            print_line("")
-            print_table(("user", "told", "subscribed_at"), people, empty="")
-        show_summary(view)
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        view = await _desk(r).show(request_id)
+        async with transaction(r.dependencies.engine) as connection:
+            people = await works.subscribers(connection, request_id)
+    if as_json:
+        print_json(request_facts(view) | {"subscribers": people})
+        return
+    show_request(view)
+    if people:
+        print_line("")
+        print_table(("user", "told", "subscribed_at"), people, empty="")
+    show_summary(view)
 
 
 @app.command("retry")
-def retry(request_id: RequestId, as_json: AsJson = False) -> None:
+@command
+async def retry(request_id: RequestId, as_json: AsJson = False) -> None:
     """Try again one that failed, was cancelled, or waits. What its stages had done is not paid again."""
 
-    async def command() -> None:
-        async with reach() as r:
-            received = await _desk(r).retry(request_id)
-        tell_of(received, as_json=as_json)
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        received = await _desk(r).retry(request_id)
+    tell_of(received, as_json=as_json)
 
 
 @app.command("cancel")
-def cancel(request_id: RequestId, as_json: AsJson = False) -> None:
+@command
+async def cancel(request_id: RequestId, as_json: AsJson = False) -> None:
     """Stop one, wherever it is."""
 
-    async def command() -> None:
-        async with reach() as r:
-            view = await _desk(r).cancel(request_id)
-        print_json(request_facts(view)) if as_json else print_line(f"Cancelled {plain(request_id)}")
-
-    run(command, as_json=as_json)
+    async with reach() as r:
+        view = await _desk(r).cancel(request_id)
+    print_json(request_facts(view)) if as_json else print_line(f"Cancelled {plain(request_id)}")
 
 
 @app.command("spending")
-def spending(
+@command
+async def spending(
     days: Annotated[int, typer.Option(min=1, max=3650)] = 7,
     as_json: AsJson = False,
 ) -> None:
     """What models cost, by day (UTC), and what a day may cost."""
 
-    async def command() -> None:
-        async with reading() as dependencies:
-            async with transaction(dependencies.engine) as connection:
-                rows = await works.spending(connection, days)
-            settings = dependencies.settings
-        limits: dict[str, float | None] = {
-            "tokens": settings.llm_daily_tokens or None,
-            "cost": float(settings.llm_daily_cost) or None,
-        }
-        today = next((row for row in rows if row["day"] == f"{datetime.now(UTC):%Y-%m-%d}"), None)
-        left = {
-            name: None if most is None else max(0, most - (today[name] if today else 0))
+    async with reading() as dependencies:
+        async with transaction(dependencies.engine) as connection:
+            rows = await works.spending(connection, days)
+        settings = dependencies.settings
+    limits: dict[str, float | None] = {
+        "tokens": settings.llm_daily_tokens or None,
+        "cost": float(settings.llm_daily_cost) or None,
+    }
+    today = next((row for row in rows if row["day"] == f"{datetime.now(UTC):%Y-%m-%d}"), None)
+    left = {
+        name: None if most is None else max(0, most - (today[name] if today else 0))
+        for name, most in limits.items()
+    }
+    if as_json:
+        print_json({"days": rows, "limits": limits, "left_today": left})
+        return
+    shown = [row | {"cost": money(row["cost"])} for row in rows]
+    columns = ("day", "requests", "calls", "tokens", "cost", "failed", "rejected")
+    print_table(columns, shown, empty="No model was asked in these days.")
+    print_line("")
+    print_facts(
+        {
+            f"{name} left today": "no limit" if most is None else f"{_amount(left[name])} of {_amount(most)}"
             for name, most in limits.items()
         }
-        if as_json:
-            print_json({"days": rows, "limits": limits, "left_today": left})
-            return
-        shown = [row | {"cost": money(row["cost"])} for row in rows]
-        columns = ("day", "requests", "calls", "tokens", "cost", "failed", "rejected")
-        print_table(columns, shown, empty="No model was asked in these days.")
-        print_line("")
-        print_facts(
-            {
-                f"{name} left today": "no limit"
-                if most is None
-                else f"{_amount(left[name])} of {_amount(most)}"
-                for name, most in limits.items()
-            }
-        )
-
-    run(command, as_json=as_json)
+    )
 
 
 def _desk(r: Reach) -> "RequestDesk":
