@@ -121,6 +121,23 @@ def test_x7_programs_are_told_of_wrong_usage_in_json(desk: Desk, command: str) -
     assert told["reason"] in outcome.err.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "source show nonsense",
+        "chapters nonsense",
+        "notifications nobody",
+        "library list nobody",
+        "post show nonsense",
+    ],
+)
+def test_x7_programs_are_told_in_json_what_is_not_there(running: Running, command: str) -> None:
+    outcome = running.fascicle(*command.split(), "--json")
+    assert outcome.code == 2
+    told = json.loads(outcome.out)
+    assert (told["error_code"].startswith("unknown_"), bool(told["reason"])) == (True, True)
+
+
 def test_x7_programs_are_told_in_json_that_nothing_runs(desk: Desk) -> None:
     outcome = desk.fascicle("feed", "list", "--json")
     assert outcome.code == 1
