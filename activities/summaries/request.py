@@ -84,7 +84,6 @@ class StageResult(BaseModel):
     """From the last stage: there are messages to send."""
     steps: int = 0
     """The number of stored answers of models."""
-    told: str = ""
 
 
 class _Stopped(Exception):
@@ -145,11 +144,11 @@ class RequestActivities:
         async def extract(row: dict[str, Any]) -> StageResult:
             async with transaction(self._engine) as connection:
                 if await works.has_article(connection, row["id"]):
-                    return StageResult(told="extracted before")
+                    return StageResult()
             article = await self._articles.extract(row["url"])
             async with transaction(self._engine) as connection:
                 await works.keep_article(connection, row["id"], article)
-            return StageResult(told=f"{article.words} words by {article.extractor}")
+            return StageResult()
 
         return await self._in_stage(step, extract)
 
@@ -167,7 +166,7 @@ class RequestActivities:
                         raise _Stopped
 
             await self._summarizer.write(Writing(row["id"], article, row["problems"], on_part))
-            return StageResult(told="corrected" if row["problems"] else "a draft")
+            return StageResult()
 
         return await self._in_stage(step, summarize)
 
@@ -190,11 +189,11 @@ class RequestActivities:
                     await requests.keep_verdict(
                         connection, row["id"], problems=broken.problems, validated=None
                     )
-                    return StageResult(again=True, told=f"to be corrected: {broken}"[:300])
+                    return StageResult(again=True)
                 await requests.keep_verdict(
                     connection, row["id"], problems=[], validated=summary.model_dump(mode="json")
                 )
-            return StageResult(told="keeps its contract")
+            return StageResult()
 
         return await self._in_stage(step, validate)
 
@@ -213,7 +212,7 @@ class RequestActivities:
                 owed = await _is_owed(connection, row["id"])
             self._metrics.count_request("succeeded")
             log.info("request_succeeded", request_id=row["id"])
-            return StageResult(told="kept", owed=owed)
+            return StageResult(owed=owed)
 
         result = await self._in_stage(step, persist)
         await self._call_next(step.now)

@@ -161,7 +161,7 @@ class Importer:
             await ensure_workflow(self._dependencies, self._client, known.source_id)
             await self._settle(row, "present", known)
             return
-        assert info is not None, "who is not known was asked for"
+        assert info is not None, "a series that was not known was asked for"
         try:
             done = await add_known_series(
                 self._dependencies,
