@@ -21,12 +21,12 @@ from bench.command import at_least_one, open_table, run_bench, say
 from bench.cpu import CpuMeter, CpuUse, cores
 from bench.stack import BenchStack, open_stack
 from fascicle.jobs.publishing import post_job
+from fascicle.services.publishing.new_post import NewPost, create_post
 from fascicle.sites.deviantart.oauth import SITE, TokenPair
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import account as accounts
 from fascicle.storage.publishing import post as posts
 from fascicle.temporal.workflow_start import start_job
-from starter.publishing.new_post import NewPost, create_post
 from starter.stack.demo_art import picture
 
 _REQUESTS_PER_POST = 4

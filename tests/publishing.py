@@ -7,10 +7,10 @@ from typing import Any
 
 from fascicle.domain.names import publish_workflow_id
 from fascicle.jobs.publishing import post_job
+from fascicle.services.publishing.new_post import NewPost, create_post
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import post as posts
 from fascicle.temporal.workflow_start import start_job
-from starter.publishing.new_post import NewPost, create_post
 from tests.accounts import connect_account
 from tests.harness import Harness, eventually
 

@@ -10,15 +10,16 @@ from fascicle.domain.errors import UsageError
 from fascicle.domain.given_text import check_is_text
 from fascicle.domain.publishing.post import CHECKED, PostState, check_post
 from fascicle.domain.urls import parse_http_url
+from fascicle.services.publishing.new_post import NewPost, create_post
+from fascicle.services.publishing.post_changes import change_post, found_post, future_of
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import post as posts
 from starter.context import command, database_only, reach, reading
 from starter.options import AsJson
-from starter.output import plain, print_facts, print_json, print_line, print_table
+from starter.output import plain, print_facts, print_json, print_line, print_table, progress_bar
 from starter.publishing import post_options as options
 from starter.publishing.account import account_named
-from starter.publishing.new_post import NewPost, create_post
-from starter.publishing.post_changes import change_at, change_now, changing, found_post, future_of, tell_of
+from starter.publishing.post_changes import change_at, change_now, tell_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -81,12 +82,15 @@ async def create(
     async with database_only() as dependencies:
         account_id = await account_named(dependencies, account)
         publish_at = None if at is None else await future_of(dependencies, account_id, at)
-        post_id = await create_post(dependencies, account_id, new)
+        with progress_bar("storing", len(files)) as stored:
+            post_id = await create_post(dependencies, account_id, new, stored)
         if publish_at is None:
             await tell_of(dependencies, post_id, as_json)
     if publish_at is not None:
         async with reach() as r:
-            await changing(r, post_id, lambda c: posts.schedule(c, post_id, publish_at))
+            await change_post(
+                r.dependencies, r.client, post_id, lambda c: posts.schedule(c, post_id, publish_at)
+            )
             await tell_of(r.dependencies, post_id, as_json)
 
 

@@ -4,14 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fascicle.domain.errors import UsageError
-from fascicle.domain.given_text import check_is_text
 from fascicle.domain.publishing.post import PostState
-from fascicle.domain.times import future_time
 from fascicle.services.dependencies import Dependencies
-from fascicle.storage.database import transaction
-from fascicle.storage.publishing import post as posts
-from starter.context import Reach, command, reach
+from fascicle.services.publishing.post_changes import change_post, found_post, future_of
+from starter.context import command, reach
 from starter.output import plain, print_json, print_line, print_note
 
 if TYPE_CHECKING:
@@ -43,7 +39,7 @@ async def change_at(
     async with reach() as r:
         found = await found_post(r.dependencies, post)
         publish_at = await future_of(r.dependencies, found["account_id"], time)
-        await changing(r, post, lambda c: change(c, publish_at))
+        await change_post(r.dependencies, r.client, post, lambda c: change(c, publish_at))
         await tell_of(r.dependencies, post, as_json)
 
 
@@ -53,36 +49,8 @@ async def change_now(
 ) -> None:
     async with reach() as r:
         await found_post(r.dependencies, post)
-        await changing(r, post, lambda c: change(c, datetime.now(UTC)))
+        await change_post(r.dependencies, r.client, post, lambda c: change(c, datetime.now(UTC)))
         await tell_of(r.dependencies, post, as_json)
-
-
-async def changing(r: Reach, post: str, change: "Callable[[AsyncConnection], Awaitable[None]]") -> None:
-    """Change the row first; if this process dies before it signals the workflow, `reconcile` does so."""
-    from fascicle.jobs.publishing import post_job
-    from fascicle.temporal.workflow_start import start_job
-
-    async with transaction(r.dependencies.engine) as connection:
-        await change(connection)
-    found = await found_post(r.dependencies, post)
-    await start_job(r.client, post_job(post, title=found["title"], account_id=found["account_id"]))
-
-
-async def future_of(dependencies: Dependencies, account_id: str, text: str) -> datetime:
-    check_is_text(text)
-    now = datetime.now(UTC)
-    async with transaction(dependencies.engine) as connection:
-        zone = await posts.zone_of_account(connection, account_id)
-    return future_time(text, zone=zone, now=now)
-
-
-async def found_post(dependencies: Dependencies, post: str) -> dict[str, Any]:
-    check_is_text(post)
-    async with transaction(dependencies.engine) as connection:
-        found = await posts.show(connection, post)
-    if found is None:
-        raise UsageError("unknown_post", f"There is no post {post!r}. See `fascicle post list`.")
-    return found
 
 
 async def tell_of(dependencies: Dependencies, post: str, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from fascicle.domain.publishing.automation import FixedInterval
 from fascicle.domain.publishing.automation_defaults import AutomationDefaults
 from fascicle.jobs.publishing import post_job
 from fascicle.services.dependencies import Dependencies
+from fascicle.services.publishing.new_post import NewPost, create_post
 from fascicle.sites.deviantart.oauth import SITE, TokenPair
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import account as accounts
@@ -22,7 +23,6 @@ from fascicle.storage.publishing import post as posts
 from fascicle.storage.publishing.automation import NewAutomation
 from fascicle.temporal.workflow_start import start_job
 from simulator.client import SimulatorControl
-from starter.publishing.new_post import NewPost, create_post
 
 ARTIST = "demo-artist"
 AUTOMATION = "every-five-minutes"

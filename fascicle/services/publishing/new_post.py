@@ -2,6 +2,7 @@
 
 import asyncio
 import mimetypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,6 @@ from fascicle.domain.publishing.post import CHECKED, MAX_FILES, check_post, chec
 from fascicle.services.dependencies import Dependencies
 from fascicle.storage.database import transaction
 from fascicle.storage.publishing import post as posts
-from starter.output import progress_bar
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,13 @@ class NewPost:
     options: dict[str, Any]
 
 
-async def create_post(dependencies: Dependencies, account_id: str, new: NewPost) -> str:
-    """Create a draft with all its files, or nothing. The rows are written before the files, so that an
-    interrupted upload can be cleaned up by them."""
+async def create_post(
+    dependencies: Dependencies, account_id: str, new: NewPost, stored: Callable[[], None] = lambda: None
+) -> str:
+    """Create a draft with all its files, or nothing; `stored` is called for each file.
+
+    The rows are written before the files, so that an interrupted upload can be cleaned up by them.
+    """
     _check(new, largest=dependencies.settings.file_max_bytes)
     post_id = new_id()
     rows = [_row(post_id, place, path) for place, path in enumerate(new.files, start=1)]
@@ -34,7 +38,7 @@ async def create_post(dependencies: Dependencies, account_id: str, new: NewPost)
         await posts.create(connection, post_id, account_id, new.title, new.options)
         await posts.add_files(connection, post_id, rows)
     try:
-        await _store(dependencies, post_id, new.files, rows)
+        await _store(dependencies, post_id, new.files, rows, stored)
     except BaseException:
         async with transaction(dependencies.engine) as connection:
             await posts.delete(connection, post_id, datetime.now(UTC))
@@ -43,17 +47,20 @@ async def create_post(dependencies: Dependencies, account_id: str, new: NewPost)
 
 
 async def _store(
-    dependencies: Dependencies, post_id: str, files: list[Path], rows: list[dict[str, Any]]
+    dependencies: Dependencies,
+    post_id: str,
+    files: list[Path],
+    rows: list[dict[str, Any]],
+    stored: Callable[[], None],
 ) -> None:
-    with progress_bar("storing", len(files)) as stored:
-        for path, row in zip(files, rows, strict=True):
-            size = await dependencies.objects.put_file(row["object_key"], path)
-            if size != row["size"]:
-                raise UsageError("file_changed", f"{path} changed while it was read. Try again.")
-            async with transaction(dependencies.engine) as connection:
-                await posts.file_is_stored(connection, post_id, row["position"])
-            await asyncio.sleep(0)
-            stored()
+    for path, row in zip(files, rows, strict=True):
+        size = await dependencies.objects.put_file(row["object_key"], path)
+        if size != row["size"]:
+            raise UsageError("file_changed", f"{path} changed while it was read. Try again.")
+        async with transaction(dependencies.engine) as connection:
+            await posts.file_is_stored(connection, post_id, row["position"])
+        await asyncio.sleep(0)
+        stored()
 
 
 def _check(new: NewPost, *, largest: int) -> None:
